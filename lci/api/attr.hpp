@@ -163,6 +163,9 @@
     "on the way to it: over TCP packets have this size (tcp;ofi_rxm: 16 KiB at most; smaller "     \
     "in jobs of many ranks), elsewhere they are no larger than for one message; 0: each "          \
     "message leaves by itself")                                                                    \
+  X(size_t, ofi_eager_size, size_t{64} << 10,                                                      \
+    "ofi, over TCP: bytes of the largest message that is sent by copy, even if a packet of the "   \
+    "pool holds less (tcp;ofi_rxm: 16368 at most; less in jobs of many ranks)")                   \
   X(size_t, ofi_piece_size, 0,                                                                     \
     "ofi, over TCP: bytes of a large message that are written at a time; 0: 480 KiB where the "    \
     "kernel paces its sends (congestion control bbr), else all")                                   \
@@ -203,8 +206,8 @@
   X(bool, progress_thread, false,                                                                  \
     "whether a thread of the library makes progress on the device, for programs that only wait "   \
     "for signals. With nothing to do, that thread sleeps: over ibv and most providers of ofi "     \
-    "(tcp;ofi_rxm, sockets) until the network reports that something has arrived, else for up "    \
-    "to a millisecond at a time")                                                                  \
+    "(tcp, net, sockets) until the network reports that something has arrived, else for up to a "  \
+    "millisecond at a time")                                                                  \
   X(bool, progress_yield, true,                                                                    \
     "whether calls of progress on the device that find nothing, a hundred of them in a row, "      \
     "give the processor to other threads that wait for it; false: a thread that polls the "        \

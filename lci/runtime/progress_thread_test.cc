@@ -31,7 +31,6 @@ class ProgressThread : public testing::TestWithParam<network> {
       GTEST_SKIP() << "NOTHING WAS TESTED: " << GetParam().name << " is not on this machine";
     }
     defaults_.backend = GetParam().backend;
-    if (defaults_.backend == attr_backend_t::ofi) defaults_.ofi_provider_name = "tcp;ofi_rxm";
     defaults_.progress_thread = true;
     attr_.nrails = GetParam().rails;
   }

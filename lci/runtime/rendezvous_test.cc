@@ -77,6 +77,7 @@ TEST(Rendezvous, InPiecesOverTcp) {
       global_attr_t defaults;
       defaults.backend = attr_backend_t::ofi;
       defaults.ofi_provider_name = provider;
+      defaults.ofi_eager_size = 0;
       defaults.ofi_piece_size = piece;
       run(
           2,

@@ -37,8 +37,11 @@ base::StatusOr<std::vector<backend_fact>> describe() {
       {"largest message in bytes", std::to_string(info.ep_attr->max_msg_size)}};
 }
 
-std::vector<backend_fact> common(const net_context_attr_t& attr, const device_attr_t&) {
-  return {{"ofi_provider_name", attr.ofi_provider_name}};
+// The sizes bound the packets that the receives of all ranks have room for.
+std::vector<backend_fact> common(const net_context_attr_t& attr, const device_attr_t& devices) {
+  return {{"ofi_provider_name", attr.ofi_provider_name},
+          {"ofi_gather_size", base::StrCat(devices.ofi_gather_size)},
+          {"ofi_eager_size", base::StrCat(devices.ofi_eager_size)}};
 }
 
 std::vector<variable> variables() {

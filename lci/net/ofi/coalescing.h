@@ -24,19 +24,20 @@ namespace lci::net::ofi {
 // order, so they arrive as they were posted.
 //
 // The capacity of a packet in bytes:
-//   message_bytes  room for one message, the least that every packet has
-//   attribute      ofi_gather_size
+//   message_bytes  room for one message of the runtime, the least that every packet has
+//   wanted         room for all that shall coalesce (ofi_gather_size), or for one message of
+//                  ofi_eager_size
 //   eager_limit    the largest message that the provider sends without asking the receiver first;
 //                  0: all room costs memory (it is registered), so packets have message_bytes
 //   receives       the receives that a device may post
 //   needed         the receives that it posts with as many credits as are useful (credits.h)
 // All receives together take as much memory as with packets for one message: jobs of few ranks have
 // large packets, and large jobs have many.
-constexpr size_t choose_packet_bytes(size_t message_bytes, size_t attribute, size_t eager_limit,
+constexpr size_t choose_packet_bytes(size_t message_bytes, size_t wanted, size_t eager_limit,
                                      size_t receives, size_t needed) {
   if (needed == 0) return message_bytes;
   const size_t room = receives * message_bytes / needed;
-  return std::max(message_bytes, std::min({attribute, eager_limit, room}));
+  return std::max(message_bytes, std::min({wanted, eager_limit, room}));
 }
 
 // The most bytes that coalesce in a packet of a device.

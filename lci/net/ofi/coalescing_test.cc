@@ -56,7 +56,7 @@ TEST(PacketBytes, ShareTheRoomOfTheReceives) {
 // Two ranks, both driven by the test's thread, which decides when each of them polls.
 class Coalescing : public testing::Test {
  protected:
-  static constexpr const char* provider = "tcp;ofi_rxm";
+  static constexpr const char* provider = "net";
   // Larger than completion::small, so that packets are lent.
   using message = std::array<uint64_t, 2>;
   static message make_message(uint32_t imm) {
@@ -79,6 +79,14 @@ class Coalescing : public testing::Test {
   }
 
   void open(size_t coalescing_size) {
+    device_attr_t attr;
+    attr.ofi_gather_size = coalescing_size;
+    for (const base::Status& status : open({attr, attr})) ASSERT_TRUE(status.ok()) << status;
+    settle();
+  }
+  // Opens the device of each rank with the attributes of that rank.
+  std::array<base::Status, 2> open(const std::array<device_attr_t, 2>& attr) {
+    std::array<base::Status, 2> opened;
     as_each_rank([&](size_t rank) {
       context_config network;
       network.ofi_provider_name = provider;
@@ -86,14 +94,12 @@ class Coalescing : public testing::Test {
       ASSERT_TRUE(made.ok()) << made.status();
       networks_[rank] = *std::move(made);
       device_config config;
-      config.attr.ofi_gather_size = coalescing_size;
+      config.attr = attr[rank];
       auto device = networks_[rank]->make_device(config);
-      ASSERT_TRUE(device.ok()) << device.status();
-      devices_[rank] = *std::move(device);
+      opened[rank] = device.status();
+      if (device.ok()) devices_[rank] = *std::move(device);
     });
-    ASSERT_NE(devices_[0], nullptr);
-    ASSERT_NE(devices_[1], nullptr);
-    settle();
+    return opened;
   }
   void TearDown() override {
     as_each_rank([&](size_t rank) { devices_[rank].reset(); });
@@ -220,7 +226,7 @@ TEST_F(Coalescing, ALoneMessageIsDrainedWhenTheNetworkHasIt) {
 }
 
 TEST_F(Coalescing, LargerPacketsHoldSeveralLargeMessages) {
-  open(65536);
+  open(16384);
   send_large(0);  // alone
   for (uint32_t i = 1; i < 4; ++i) send_large(i);
   receive(1);
@@ -286,6 +292,48 @@ TEST_F(Coalescing, APacketIsInUseUntilAllItsMessagesAreReleased) {
   received_.push_back(kept);
   EXPECT_TRUE(is_intact(0, 2));
   release_all();
+}
+
+TEST_F(Coalescing, AMessageOfTheEagerSizeIsSentByCopy) {
+  open(8192);
+  const size_t size = devices_[0]->limits().max_send;
+  EXPECT_EQ(size, device_attr_t().ofi_eager_size + max_header_size);
+  EXPECT_EQ(devices_[0]->limits().max_inject, size);
+  // Between two small ones, which it neither overtakes nor is overtaken by.
+  std::vector<unsigned char> sent(size);
+  for (size_t i = 0; i < size; ++i) sent[i] = static_cast<unsigned char>(i * 7 + i / 256);
+  send(1);
+  ASSERT_TRUE(devices_[0]->post_short({1, op_kind::send}, 2, sent.data(), size, nullptr).is_done());
+  send(3);
+  while (received_.size() < 3) {
+    poll(0);
+    poll(1);
+  }
+  EXPECT_TRUE(is_intact(0, 1));
+  EXPECT_EQ(received_[1].imm, 2u);
+  ASSERT_EQ(received_[1].size, size);
+  EXPECT_EQ(std::memcmp(received_[1].bytes(), sent.data(), size), 0);
+  EXPECT_TRUE(is_intact(2, 3));
+  release_all();
+}
+
+TEST_F(Coalescing, AnEagerSizeBelowAPacketOfTheRuntimeChangesNothing) {
+  device_attr_t attr;
+  attr.ofi_eager_size = 0;
+  for (const base::Status& status : open({attr, attr})) ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(devices_[0]->limits().max_send, device_config().max_message);
+  settle();
+}
+
+TEST_F(Coalescing, RanksWithOtherEagerSizesAreRefused) {
+  // Smaller than a packet, so that packets do not differ.
+  device_attr_t smaller;
+  smaller.ofi_eager_size = 16384;
+  device_attr_t larger;
+  larger.ofi_eager_size = 32768;
+  for (const base::Status& status : open({larger, smaller})) {
+    EXPECT_NE(status.message().find("ofi_eager_size"), std::string::npos) << status;
+  }
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ void completion_reader::read_packet(packet& arrived) {
 bool completion_reader::take(packet& from, const incoming_record& record) {
   switch (record.kind) {
     case record_kind::send: {
-      if (record.size > max_send_) return false;
+      if (record.size > packets_.settings().largest_message) return false;
       completion received = make_event(completion_kind::recv, from.rank, record.imm);
       received.size = record.size;
       if (record.size <= sizeof(received.small)) {

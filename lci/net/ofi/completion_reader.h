@@ -20,10 +20,9 @@ namespace lci::net::ofi {
 // Thread safety: the caller holds the device's lock.
 class completion_reader {
  public:
-  // `max_send`: of the device's limits.
   completion_reader(device_core& core, packet_path& packets, rma& accesses,
-                    failure_detector& failures, size_t max_send)
-      : core_(core), packets_(packets), rma_(accesses), failures_(failures), max_send_(max_send) {}
+                    failure_detector& failures)
+      : core_(core), packets_(packets), rma_(accesses), failures_(failures) {}
 
   // Reads the completion queue until it is empty; reads nothing while received packets are left to
   // be read, or while the poll in progress has no room left.
@@ -43,7 +42,6 @@ class completion_reader {
   packet_path& packets_;
   rma& rma_;
   failure_detector& failures_;
-  const size_t max_send_;
 };
 
 }  // namespace lci::net::ofi

@@ -29,7 +29,7 @@ std::vector<backend_under_test> all() {
       made.push_back({"ofi", &ofi::backend, ranks, processes});
       made.back().config.ofi_provider_name = wanted.name;
       if (gather != nullptr) made.back().device.ofi_gather_size = std::strtoul(gather, nullptr, 10);
-      made.back().notifies = wanted.name == "tcp;ofi_rxm" || wanted.name == "sockets";
+      made.back().notifies = wanted.name != "shm";
     }
   }
   return made;

@@ -19,13 +19,14 @@ namespace {
 // Exchanged when a device is made, followed by the endpoint's address.
 struct offer {
   uint64_t packet_bytes;
+  uint64_t largest_message;
   uint32_t credits;
   uint16_t rma;
   uint16_t token;
   int64_t pid;
   uint64_t shared;  // for ranks of the same process: the address of device_core::own
 };
-static_assert(sizeof(offer) == 32);
+static_assert(sizeof(offer) == 40);
 
 }  // namespace
 
@@ -56,6 +57,7 @@ base::StatusOr<std::string> connections::make_offer() const {
   const base::StatusOr<std::string> name = core_.own->ep.name();
   if (!name.ok()) return name.status();
   const offer local{packets_.settings().packet_bytes,
+                    packets_.settings().largest_message,
                     packets_.settings().credits_each,
                     static_cast<uint16_t>(provider_.rma),
                     packets_.settings().token,
@@ -70,7 +72,10 @@ base::Status connections::take_offer(int rank, const std::string& bytes) {
   if (bytes.size() <= sizeof(remote)) return base::FailedPreconditionError("offers no endpoint");
   std::memcpy(&remote, bytes.data(), sizeof(remote));
   const char* differs = nullptr;
-  if (remote.packet_bytes != packets_.settings().packet_bytes) differs = "packet_size";
+  if (remote.packet_bytes != packets_.settings().packet_bytes ||
+      remote.largest_message != packets_.settings().largest_message) {
+    differs = "packet_size, ofi_gather_size or ofi_eager_size";
+  }
   if (remote.credits != packets_.settings().credits_each)
     differs = "net_max_sends or net_max_recvs";
   if (remote.rma != static_cast<uint16_t>(provider_.rma)) differs = "LCI_OFI_RMA";
@@ -158,8 +163,7 @@ void connections::progress() {
 }
 
 // Whether the descriptor becomes unreadable when nothing arrives: all greetings have arrived. With
-// some providers it stays readable for good after the first completion (libfabric before 1.18.1:
-// tcp without ofi_rxm, and net).
+// some providers it stays readable for good after the first completion.
 bool connections::descriptor_settles() {
   constexpr int tries = 1000;
   for (int i = 0; i < tries; ++i) {

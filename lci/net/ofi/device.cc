@@ -24,14 +24,33 @@ size_t choose_message_bytes(const device_config& config) {
   return sizeof(packet_header) + record_span(std::min(largest, max_message_bytes));
 }
 
+// The largest message that is sent by copy where room in a packet costs nothing.
+size_t eager_bytes(const device_config& config) {
+  return std::min(config.attr.ofi_eager_size, max_message_bytes) + max_header_size;
+}
+
+size_t choose_packet_bytes(const ofi_context& context, const device_config& config) {
+  const size_t for_eager = sizeof(packet_header) + record_span(eager_bytes(config));
+  const auto peers = static_cast<size_t>(context.size()) - 1;
+  return ofi::choose_packet_bytes(choose_message_bytes(config),
+                                  std::max(config.attr.ofi_gather_size, for_eager),
+                                  eager_limit_of(context.chosen_provider().name()),
+                                  config.queues.receives, receives_needed(most_credits, peers));
+}
+
 // Bytes of a put that fit into the request.
 size_t bytes_with_request(size_t message_bytes) {
   return message_bytes - sizeof(packet_header) - sizeof(record_header) - sizeof(request_header);
 }
 
-device_limits choose_limits(const provider& from, const device_config& config) {
+device_limits choose_limits(const ofi_context& context, const device_config& config) {
+  const provider& from = context.chosen_provider();
   device_limits limits;
   limits.max_inject = std::clamp<size_t>(config.max_message, 64, max_message_bytes);
+  if (is_over_tcp(from.name())) {
+    const size_t room = largest_record(choose_packet_bytes(context, config));
+    limits.max_inject = std::max(limits.max_inject, std::min(eager_bytes(config), room));
+  }
   limits.max_send = limits.max_inject;
   limits.needs_registration = from.rma != rma_mode::messages;
   limits.polls_after_done = true;
@@ -48,14 +67,13 @@ device_limits choose_limits(const provider& from, const device_config& config) {
 }
 
 packet_settings choose_packets(const ofi_context& context, const device_config& config,
-                               const void* device) {
+                               const device_limits& limits, const void* device) {
   const provider& from = context.chosen_provider();
   const auto peers = static_cast<size_t>(context.size()) - 1;
   const size_t receives = std::min(config.queues.receives, from.info->rx_attr->size);
   packet_settings chosen = {};
-  chosen.packet_bytes = choose_packet_bytes(
-      choose_message_bytes(config), config.attr.ofi_gather_size, eager_limit_of(from.name()),
-      config.queues.receives, receives_needed(most_credits, peers));
+  chosen.packet_bytes = choose_packet_bytes(context, config);
+  chosen.largest_message = limits.max_send;
   chosen.coalescing_bytes = config.attr.ofi_gather_size;
   if (completes_in_order(from.name())) {
     chosen.inject_bytes = std::min(from.info->tx_attr->inject_size, most_injected_bytes);
@@ -69,15 +87,15 @@ packet_settings choose_packets(const ofi_context& context, const device_config& 
 }  // namespace
 
 ofi_device::ofi_device(ofi_context& context, const device_config& config)
-    : device(choose_limits(context.chosen_provider(), config)),
+    : device(choose_limits(context, config)),
       context_(context),
       config_(config),
       core_(config.uid, context.rank(), context.size()),
-      packets_(core_, choose_packets(context, config, this)),
+      packets_(core_, choose_packets(context, config, limits_, this)),
       rma_(core_, packets_, context.regions(), context.chosen_provider(), limits_, config.queues,
            choose_message_bytes(config)),
       failures_(core_, context.processes(), packets_, rma_),
-      reader_(core_, packets_, rma_, failures_, limits_.max_send),
+      reader_(core_, packets_, rma_, failures_),
       connections_(core_, context.processes(), context.chosen_provider(), packets_, rma_, failures_,
                    reader_) {}
 
@@ -122,8 +140,8 @@ base::Status ofi_device::open() {
                              + sends     // writes to this rank, which produce a second entry
                              + receives  // or peers' writes, which cost a credit, too
                              + 1;        // a provider may keep one entry free
-  base::StatusOr<endpoint> opened =
-      endpoint::open(own.active_domain->get(), from, completions, config_.attr.progress_thread);
+  base::StatusOr<endpoint> opened = endpoint::open(*own.fabric, own.active_domain->get(), from,
+                                                   completions, config_.attr.progress_thread);
   if (!opened.ok()) return opened.status();
   own.ep = *std::move(opened);
   core_.ep = own.ep.ep();

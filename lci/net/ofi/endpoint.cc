@@ -10,8 +10,8 @@
 
 namespace lci::net::ofi {
 
-base::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from,
-                                        size_t completions, bool waits) {
+base::StatusOr<endpoint> endpoint::open(fid_fabric& fabric, fid_domain& domain,
+                                        const provider& from, size_t completions, bool waits) {
   endpoint made;
   fi_av_attr addresses = {};
   addresses.type = from.info->domain_attr->av_type;
@@ -20,8 +20,12 @@ base::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from
     return failure("opening an address vector", code);
   }
   made.av_.reset(av);
+  if (waits && needs_wait_set(from.name(), from.info->fabric_attr->prov_version)) {
+    made.open_wait_set(fabric);
+  }
   base::Status opened = made.open_queue(domain, completions, waits);
   if (waits && !opened.ok()) {  // the provider may not support waiting
+    made.wait_.reset();
     opened = made.open_queue(domain, completions, /*waits=*/false);
   }
   if (!opened.ok()) return opened;
@@ -37,16 +41,26 @@ base::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from
   return made;
 }
 
+void endpoint::open_wait_set(fid_fabric& fabric) {
+  fi_wait_attr attributes = {};
+  attributes.wait_obj = FI_WAIT_FD;
+  fid_wait* wait = nullptr;
+  if (fi_wait_open(&fabric, &attributes, &wait) == 0) wait_.reset(wait);
+}
+
 base::Status endpoint::open_queue(fid_domain& domain, size_t completions, bool waits) {
   fi_cq_attr queue = {};
   queue.size = completions;
   queue.format = FI_CQ_FORMAT_DATA;
-  queue.wait_obj = waits ? FI_WAIT_FD : FI_WAIT_NONE;
+  queue.wait_obj = !waits ? FI_WAIT_NONE : wait_ == nullptr ? FI_WAIT_FD : FI_WAIT_SET;
+  queue.wait_set = wait_.get();
   fid_cq* cq = nullptr;
   int code = fi_cq_open(&domain, &queue, &cq, nullptr);
   if (code == 0) {
     cq_.reset(cq);
-    if (waits) code = fi_control(&cq->fid, FI_GETWAIT, &descriptor_);
+    if (waits) {
+      code = fi_control(wait_ == nullptr ? &cq->fid : &wait_->fid, FI_GETWAIT, &descriptor_);
+    }
   }
   if (code == 0) return base::OkStatus();
   descriptor_ = -1;
@@ -63,8 +77,13 @@ base::StatusOr<std::string> endpoint::name() const {
 }
 
 bool endpoint::is_quiet(fid_fabric& fabric) const {
-  fid* queue = &cq_->fid;
-  if (fi_trywait(&fabric, &queue, 1) != FI_SUCCESS) return false;
+  if (wait_ != nullptr) {
+    // Without a timeout, it makes the descriptor unreadable and looks for completions.
+    if (fi_wait(wait_.get(), /*timeout=*/0) != -FI_ETIMEDOUT) return false;
+  } else {
+    fid* queue = &cq_->fid;
+    if (fi_trywait(&fabric, &queue, 1) != FI_SUCCESS) return false;
+  }
   pollfd now = {descriptor_, POLLIN, 0};
   return ::poll(&now, 1, 0) == 0;
 }

@@ -21,8 +21,8 @@ class endpoint {
   // `completions` is the size of the completion queue: the most operations that are ever in flight,
   // since an overflow is fatal. With `waits`, the queue has a descriptor to sleep on if the
   // provider supports it; that makes each call on the queue slower.
-  static base::StatusOr<endpoint> open(fid_domain& domain, const provider& from, size_t completions,
-                                       bool waits);
+  static base::StatusOr<endpoint> open(fid_fabric& fabric, fid_domain& domain, const provider& from,
+                                       size_t completions, bool waits);
 
   // The address of this endpoint, for insert() on other ranks.
   base::StatusOr<std::string> name() const;
@@ -38,10 +38,12 @@ class endpoint {
   bool is_quiet(fid_fabric& fabric) const;
 
  private:
+  void open_wait_set(fid_fabric& fabric);
   base::Status open_queue(fid_domain& domain, size_t completions, bool waits);
 
   int descriptor_ = -1;
   // Closed from the last to the first.
+  fid_ptr<fid_wait> wait_;  // of cq_; null if its own wait object suffices
   fid_ptr<fid_av> av_;
   fid_ptr<fid_cq> cq_;
   fid_ptr<fid_ep> ep_;

@@ -22,6 +22,7 @@ enum class claim : uint8_t { post, progress };
 // Constant for the life of a device.
 struct packet_settings {
   size_t packet_bytes;       // capacity of a packet; equal on all ranks
+  size_t largest_message;    // bytes of a record of kind send; equal on all ranks
   size_t coalescing_bytes;   // for coalescing_limit
   size_t inject_bytes;       // largest injected packet; 0: none is injected
   size_t sends_of_progress;  // packets that no post takes

@@ -20,8 +20,9 @@
 namespace lci::net::ofi {
 namespace {
 
-constexpr std::string_view order[] = {"cxi",   "efa", "psm3", "opx",     "psm2",
-                                      "verbs", "tcp", "net",  "sockets", "shm"};
+// A layer over tcp (tcp;ofi_rxm) has more system calls than tcp and net, which do without.
+constexpr std::string_view order[] = {"cxi", "efa", "psm3",        "opx",     "psm2", "verbs",
+                                      "tcp", "net", "tcp;ofi_rxm", "sockets", "shm"};
 
 constexpr uint32_t api_version = FI_VERSION(1, 14);
 
@@ -150,7 +151,10 @@ bool names(std::string_view asked_for, std::string_view provider) {
 }
 
 int preference(std::string_view provider) {
-  const auto* found = std::find(std::begin(order), std::end(order), core_of(provider));
+  const auto* found = std::find(std::begin(order), std::end(order), provider);
+  if (found == std::end(order)) {
+    found = std::find(std::begin(order), std::end(order), core_of(provider));
+  }
   return static_cast<int>(found - std::begin(order));
 }
 
@@ -165,6 +169,14 @@ rma_mode preferred_mode(std::string_view provider) {
 bool completes_in_order(std::string_view provider) {
   const std::string_view core = core_of(provider);
   return core == "tcp" || core == "net" || core == "verbs";
+}
+
+bool is_mature(std::string_view provider, uint32_t version) {
+  return provider != "net" || FI_MAJOR(version) >= 117;
+}
+
+bool needs_wait_set(std::string_view provider, uint32_t version) {
+  return (provider == "net" || provider == "tcp") && FI_VERSION_LT(version, FI_VERSION(118, 10));
 }
 
 bool is_over_tcp(std::string_view provider) {
@@ -227,6 +239,7 @@ base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& w
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
     const std::string name = info->fabric_attr->prov_name;
     if (!wanted.name.empty() && !names(wanted.name, name)) continue;
+    if (wanted.name.empty() && !is_mature(name, info->fabric_attr->prov_version)) continue;
     if (info->domain_attr->name != nullptr) add_once(info->domain_attr->name, &interfaces);
     if (is_on(*info, wanted.interface)) add_once(name, &found);
   }

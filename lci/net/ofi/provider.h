@@ -2,7 +2,7 @@
 //
 // The provider is chosen by name (attribute ofi_provider_name, so LCI_ATTR_OFI_PROVIDER_NAME), else
 // it is the first in the list
-//   cxi, efa, psm3, opx, psm2, verbs, tcp, net, sockets
+//   cxi, efa, psm3, opx, psm2, verbs, tcp, net, tcp;ofi_rxm, sockets
 // that every rank offers; shm, udp and unknown providers are used only if there is none of these. A
 // name may be that of the core ("tcp") or complete ("tcp;ofi_rxm").
 #ifndef LCI_NET_OFI_PROVIDER_H_
@@ -41,6 +41,15 @@ rma_mode preferred_mode(std::string_view provider);
 // Whether the completion of a send implies that of all earlier sends to the same rank, because they
 // use one connection in order. Known from libfabric's documentation of the provider.
 bool completes_in_order(std::string_view provider);
+
+// Whether the provider is chosen without being named. `version`: fi_fabric_attr::prov_version. The
+// provider net was under development before libfabric 1.17.
+bool is_mature(std::string_view provider, uint32_t version);
+
+// Whether the descriptor of a completion queue of the provider stays readable after the first
+// completion, unless the queue is part of a wait set: net, and tcp without a layer, before
+// libfabric 1.18.1. `version`: as for is_mature.
+bool needs_wait_set(std::string_view provider, uint32_t version);
 
 // Whether the provider writes bytes directly to TCP sockets of the kernel.
 bool is_over_tcp(std::string_view provider);

@@ -15,17 +15,32 @@ std::string choose(const std::vector<std::vector<std::string>>& lists) {
 
 TEST(Provider, HardwareComesBeforeSockets) {
   EXPECT_LT(preference("cxi"), preference("verbs;ofi_rxm"));
-  EXPECT_LT(preference("verbs;ofi_rxm"), preference("tcp;ofi_rxm"));
-  EXPECT_LT(preference("tcp;ofi_rxm"), preference("net"));
-  EXPECT_LT(preference("net"), preference("sockets"));
+  EXPECT_LT(preference("verbs;ofi_rxm"), preference("tcp"));
+  EXPECT_LT(preference("tcp"), preference("net"));
+  EXPECT_LT(preference("net"), preference("tcp;ofi_rxm"));
+  EXPECT_LT(preference("tcp;ofi_rxm"), preference("sockets"));
   EXPECT_LT(preference("sockets"), preference("shm"));
   EXPECT_LT(preference("shm"), preference("one nobody knows"));
 }
 
 TEST(Provider, TheBestThatAllRanksHaveIsChosen) {
-  EXPECT_EQ(choose({{"shm", "net", "tcp;ofi_rxm"}}), "tcp;ofi_rxm");
+  EXPECT_EQ(choose({{"shm", "tcp;ofi_rxm", "net"}}), "net");
+  EXPECT_EQ(choose({{"net", "tcp;ofi_rxm"}, {"tcp", "tcp;ofi_rxm"}}), "tcp;ofi_rxm");
   EXPECT_EQ(choose({{"net", "cxi"}, {"sockets", "net"}, {"net"}}), "net");
   EXPECT_EQ(choose({{"strange"}, {"strange", "net"}}), "strange");
+}
+
+TEST(Provider, NetIsChosenByItselfOnlyWhereItHasMatured) {
+  EXPECT_FALSE(is_mature("net", FI_VERSION(116, 10)));
+  EXPECT_TRUE(is_mature("net", FI_VERSION(117, 0)));
+  EXPECT_TRUE(is_mature("tcp;ofi_rxm", FI_VERSION(111, 0)));
+}
+
+TEST(Provider, ADescriptorThatStaysReadableNeedsAWaitSet) {
+  EXPECT_TRUE(needs_wait_set("net", FI_VERSION(117, 0)));
+  EXPECT_TRUE(needs_wait_set("tcp", FI_VERSION(118, 0)));
+  EXPECT_FALSE(needs_wait_set("tcp", FI_VERSION(118, 10)));
+  EXPECT_FALSE(needs_wait_set("tcp;ofi_rxm", FI_VERSION(117, 0)));
 }
 
 TEST(Provider, WithoutACommonOneTheErrorListsTheProvidersOfEachRank) {

@@ -26,7 +26,7 @@
 
 namespace lci::net::ofi {
 
-constexpr uint64_t wire_version = 0x6c63696f66690002;
+constexpr uint64_t wire_version = 0x6c63696f66690003;
 
 enum class record_kind : uint8_t {
   send = 1,
@@ -77,6 +77,12 @@ static_assert(sizeof(reply_header) == 8);
 constexpr size_t padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 // The space that a record of `bytes` bytes takes in a packet.
 constexpr size_t record_span(size_t bytes) { return sizeof(record_header) + padded(bytes); }
+
+// The bytes of the largest record that fits in a packet of `bytes` bytes, which holds at least one
+// without bytes.
+constexpr size_t largest_record(size_t bytes) {
+  return (bytes - sizeof(packet_header) - sizeof(record_header)) / 8 * 8;
+}
 
 // A record to send; its bytes are in two pieces.
 struct outgoing_record {

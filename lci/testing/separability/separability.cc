@@ -70,6 +70,7 @@ void make_side(runtime_t runtime, side* made) {
   // A thread yields after a certain time, so its number of instructions would vary.
   made->device = alloc_device_x()
                      .runtime(runtime)
+                     .ofi_eager_size(packet_size)
                      .shm_eager_size(packet_size)
                      .am_poll_mask(-1)
                      .progress_yield(false)();
