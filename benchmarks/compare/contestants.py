@@ -61,16 +61,17 @@ def lci_command(programs, op, devices, completion, point, iterations):
     return [programs["lcrun"], "-n", "2", programs["lci_perf"]] + words
 
 
-def lci(key, name, op, devices, completion, takes, provider=None):
-    """provider: of libfabric, over TCP; without one, shared memory."""
-    environment = {} if provider is None else {"LCI_ATTR_BACKEND": "ofi", "LCI_ATTR_OFI_PROVIDER_NAME": provider}
+def lci(key, name, op, devices, completion, takes, contest=MESSAGES, provider=None):
+    """provider: of libfabric, over TCP; without one, that which the library chooses."""
+    environment = {"LCI_ATTR_BACKEND": "ofi"} if contest == TCP else {}
+    if provider is not None:
+        environment["LCI_ATTR_OFI_PROVIDER_NAME"] = provider
 
     def measure(programs, point, iterations):
         command = lci_command(programs, op, devices, completion, point, iterations)
         return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
 
-    return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True,
-                      contest=MESSAGES if provider is None else TCP)
+    return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True, contest=contest)
 
 
 def collective_words(point):
@@ -296,11 +297,11 @@ CONTESTANTS = [
     forked("vm_readv", "limit: process_vm_readv", "limit", "physical", "vm_readv",
            lambda point: point.threads == 1 and point.test == "bandwidth"),
     # Through the kernel's TCP, as between machines.
-    lci("lci_am_tcp", "LCI am, tcp;ofi_rxm", "am", "dedicated", "handler", lambda point: point.test != "bandwidth",
+    lci("lci_am_tcp", "LCI am", "am", "dedicated", "handler", lambda point: point.test != "bandwidth", TCP),
+    lci("lci_send_tcp", "LCI send/receive", "send", "dedicated", "sync", always, TCP),
+    lci("lci_am_rxm", "LCI am, tcp;ofi_rxm", "am", "dedicated", "handler", lambda point: point.test != "bandwidth", TCP,
         "tcp;ofi_rxm"),
-    lci("lci_send_tcp", "LCI send/receive, tcp;ofi_rxm", "send", "dedicated", "sync", always, "tcp;ofi_rxm"),
-    lci("lci_am_net", "LCI am, net", "am", "dedicated", "handler", lambda point: point.test != "bandwidth", "net"),
-    lci("lci_send_net", "LCI send/receive, net", "send", "dedicated", "sync", always, "net"),
+    lci("lci_send_rxm", "LCI send/receive, tcp;ofi_rxm", "send", "dedicated", "sync", always, TCP, "tcp;ofi_rxm"),
     mpi("Open MPI", "Open MPI, TCP", "single", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", one_thread, TCP),
     mpi("Open MPI", "Open MPI, TCP, MULTIPLE", "multiple", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", always,
         TCP),

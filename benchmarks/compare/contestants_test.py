@@ -15,7 +15,7 @@ class ContestantsTest(unittest.TestCase):
             "lci_am", "lci_queue", "lci_send", "lci_shared", "openmpi_single", "openmpi_multiple", "mpich_single", "mpich_multiple",
             "ucx_tag", "ucx_am", "ucx_perftest", "line", "ring", "copy", "vm_readv"])
         self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "tcp"], [
-            "lci_am_tcp", "lci_send_tcp", "lci_am_net", "lci_send_net", "openmpi_single_tcp", "openmpi_multiple_tcp",
+            "lci_am_tcp", "lci_send_tcp", "lci_am_rxm", "lci_send_rxm", "openmpi_single_tcp", "openmpi_multiple_tcp",
             "ofi_tcp", "ofi_net", "ucx_tag_tcp", "ucx_am_tcp"])
         self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "collectives"], [
             "lci_collective", "openmpi_collective", "mpich_collective"])
