@@ -298,11 +298,15 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
 
 bool alltoall_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size) {
   const size_t all = size * static_cast<size_t>(call->size());
-  const hierarchy* const hosts = call->by_hosts(all, call->sizes().copied_in_area);
+  const hierarchy* hosts = call->by_hosts(all, call->sizes().copied_in_area);
   if (hosts == nullptr || size == 0 || size > most_through_leaders ||
       hosts->most_ranks() > most_ranks_of_alltoall) {
     return false;
   }
+  // A leader offers to its host all that the ranks there receive.
+  hosts = call->by_hosts(all * static_cast<size_t>(hosts->most_ranks()),
+                         call->sizes().copied_in_area);
+  if (hosts == nullptr) return false;
   const bool leads = hosts->index() == 0;
   alltoall_of_leader leader(*hosts, call->size(), size);
   host_schedule p(call, *hosts, 2, leads ? leader.room() : 0, host_schedule::first_or_root(*hosts));
