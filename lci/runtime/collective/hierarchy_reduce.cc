@@ -98,8 +98,7 @@ bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
   host_schedule p(call, hosts, 2, leads ? spare_of_allreduce(part, hosts.hosts()) : 0, leaders);
   p.steps.meet<coll::reduce_scatterv>(
       host_schedule::up,
-      coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op},
-      own.offset, what.size);
+      coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op}, parts);
   if (leads) {
     p.among_leaders([&](collective_schedule* others) {
       allreduce_by_messages(others, out + own.offset, p.steps.room(), part);

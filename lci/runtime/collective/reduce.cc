@@ -339,8 +339,9 @@ void reduce_scatterv_x::operator()() const {
   rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
   rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
   call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())}, get_op());
-  if (all > 0 && call.is_shared(all, coll::arena::area_bytes)) {
-    return call.run<coll::reduce_scatterv>(rt::reduction_of(*this, own.size), own.offset, all);
+  if (all > 0 && call.is_shared(all, call.sizes().combined_in_area,
+                                coll::fits_pieces(get_item_size(), call.size() - 1))) {
+    return call.run<coll::reduce_scatterv>(rt::reduction_of(*this, own.size), blocks);
   }
   if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;
   const size_t others = static_cast<size_t>(call.size()) - 1;

@@ -64,7 +64,8 @@ void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
   call.begin({{}, -1, bytes, op.get_item_size()}, op.get_op());
   const coll::reduction what{op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(),
                              op.get_op()};
-  if (bytes > 0 && call.is_shared(bytes, coll::arena::area_bytes)) {
+  if (bytes > 0 &&
+      call.is_shared(bytes, call.sizes().combined_in_area, coll::fits_pieces(op.get_item_size()))) {
     return call.run<coll::scan>(what, kind);
   }
   if (scan_by_hosts(&call, what, kind)) return;
