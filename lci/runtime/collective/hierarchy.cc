@@ -304,8 +304,8 @@ bool alltoall_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf
     return false;
   }
   // A leader offers to its host all that the ranks there receive.
-  hosts = call->by_hosts(all * static_cast<size_t>(hosts->most_ranks()),
-                         call->sizes().copied_in_area);
+  hosts =
+      call->by_hosts(all * static_cast<size_t>(hosts->most_ranks()), call->sizes().copied_in_area);
   if (hosts == nullptr) return false;
   const bool leads = hosts->index() == 0;
   alltoall_of_leader leader(*hosts, call->size(), size);
