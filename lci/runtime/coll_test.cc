@@ -151,7 +151,7 @@ TEST_P(Collectives, DeterministicReductionsGiveTheSameBytes) {
       const std::vector<double> sums = sums_from_the_right(n, count);
       const auto begin = sums.begin() + static_cast<std::ptrdiff_t>(each) * me;
       const std::vector<double> block(begin, begin + static_cast<std::ptrdiff_t>(each));
-      const std::vector<size_t> counts(static_cast<size_t>(n), each);
+      const std::vector<size_t> blocks(static_cast<size_t>(n), each);
       const auto expect = [&](auto operation, std::vector<double>* out,
                               const std::vector<double>& expected, const char* name) {
         call(operation.deterministic(true));
@@ -177,7 +177,7 @@ TEST_P(Collectives, DeterministicReductionsGiveTheSameBytes) {
       expect(reduce_scatter_x(mine.data(), out.data(), each, sizeof(double), reduce_sum<double>),
              &out, block, "reduce_scatter");
       out.assign(each, 0);
-      expect(reduce_scatterv_x(mine.data(), out.data(), counts.data(), sizeof(double),
+      expect(reduce_scatterv_x(mine.data(), out.data(), blocks.data(), sizeof(double),
                                reduce_sum<double>),
              &out, block, "reduce_scatterv");
     }
