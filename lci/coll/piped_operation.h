@@ -75,7 +75,8 @@ class piped_operation : public operation {
   };
   static bool put_whole(uint64_t number, size_t bytes_of_each, char* slot, const block& from) {
     const piece each = piece_of(number, bytes_of_each, from.size);
-    std::memcpy(slot, from.data + each.begin, each.bytes);
+    // An empty block may have null as its address.
+    if (each.bytes > 0) std::memcpy(slot, from.data + each.begin, each.bytes);
     return true;
   }
   // block_for(rank): for that other rank.
