@@ -105,6 +105,7 @@ set(LCI_SOURCES
   lci/runtime/collective/barrier_broadcast.cc
   lci/runtime/collective/blocks.cc
   lci/runtime/collective/call.cc
+  lci/runtime/collective/fixed_order.cc
   lci/runtime/collective/gather.cc
   lci/runtime/collective/group_operations.cc
   lci/runtime/collective/hierarchy.cc

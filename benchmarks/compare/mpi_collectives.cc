@@ -21,7 +21,19 @@ namespace {
 
 namespace cli = lci::cli;
 
-enum class operation { barrier, broadcast, reduce, allreduce, reduce_scatter, allgather, alltoall };
+enum class operation {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  allgather,
+  alltoall,
+  scan,
+  exscan,
+  reduce_scatterv,
+  allgatherv
+};
 
 constexpr cli::word<operation> operations[] = {{"barrier", operation::barrier},
                                                {"broadcast", operation::broadcast},
@@ -29,7 +41,11 @@ constexpr cli::word<operation> operations[] = {{"barrier", operation::barrier},
                                                {"allreduce", operation::allreduce},
                                                {"reduce_scatter", operation::reduce_scatter},
                                                {"allgather", operation::allgather},
-                                               {"alltoall", operation::alltoall}};
+                                               {"alltoall", operation::alltoall},
+                                               {"scan", operation::scan},
+                                               {"exscan", operation::exscan},
+                                               {"reduce_scatterv", operation::reduce_scatterv},
+                                               {"allgatherv", operation::allgatherv}};
 
 constexpr cli::word<bool> bindings[] = {{"core", true}, {"none", false}};
 
@@ -64,10 +80,17 @@ class collective_bench {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     if (options.bind_core) bind_to_core(rank_);
     const auto blocks = static_cast<size_t>(ranks_);
-    const bool sends_blocks =
-        options.op == operation::alltoall || options.op == operation::reduce_scatter;
-    const bool receives_blocks =
-        options.op == operation::alltoall || options.op == operation::allgather;
+    const bool sends_blocks = options.op == operation::alltoall ||
+                              options.op == operation::reduce_scatter ||
+                              options.op == operation::reduce_scatterv;
+    const bool receives_blocks = options.op == operation::alltoall ||
+                                 options.op == operation::allgather ||
+                                 options.op == operation::allgatherv;
+    for (size_t r = 0; r < blocks; ++r) {
+      item_counts_.push_back(static_cast<int>(items()));
+      byte_counts_.push_back(static_cast<int>(options.size));
+      byte_offsets_.push_back(static_cast<int>(r * options.size));
+    }
     sent_.assign(items() * (sends_blocks ? blocks : 1) + 1, 1.0);
     received_.assign(items() * (receives_blocks ? blocks : 1) + 1, 0.0);
   }
@@ -126,6 +149,19 @@ class collective_bench {
       case operation::alltoall:
         MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
         return;
+      case operation::scan:
+        MPI_Scan(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+      case operation::exscan:
+        MPI_Exscan(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+      case operation::reduce_scatterv:
+        MPI_Reduce_scatter(out, in, item_counts_.data(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+      case operation::allgatherv:
+        MPI_Allgatherv(out, bytes, MPI_BYTE, in, byte_counts_.data(), byte_offsets_.data(),
+                       MPI_BYTE, MPI_COMM_WORLD);
+        return;
     }
   }
 
@@ -155,6 +191,20 @@ class collective_bench {
         return;
       case operation::alltoall:
         MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, request);
+        return;
+      case operation::scan:
+        MPI_Iscan(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+        return;
+      case operation::exscan:
+        MPI_Iexscan(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+        return;
+      case operation::reduce_scatterv:
+        MPI_Ireduce_scatter(out, in, item_counts_.data(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                            request);
+        return;
+      case operation::allgatherv:
+        MPI_Iallgatherv(out, bytes, MPI_BYTE, in, byte_counts_.data(), byte_offsets_.data(),
+                        MPI_BYTE, MPI_COMM_WORLD, request);
         return;
     }
   }
@@ -251,6 +301,10 @@ class collective_bench {
   int ranks_ = 0;
   std::vector<double> sent_;
   std::vector<double> received_;
+  // Of each rank's block, for the operations that take them.
+  std::vector<int> item_counts_;
+  std::vector<int> byte_counts_;
+  std::vector<int> byte_offsets_;
   perf::computation work_;
 };
 

@@ -205,6 +205,8 @@ LCI_DEFINE_ARGUMENT(remote_comp);
 LCI_DEFINE_ARGUMENT(remote_disp);
 /// Number of steps of a ring algorithm.
 LCI_DEFINE_ARGUMENT(ring_nsteps);
+/// Whether the order of a reduction is fixed.
+LCI_DEFINE_ARGUMENT(deterministic);
 /// Registered memory of the other rank.
 LCI_DEFINE_ARGUMENT(rmr);
 /// Root of a collective operation.

@@ -21,6 +21,16 @@
 /// program's again when the call returns, also with `comp`. A rank that fails ends the operation on
 /// the ranks that need it.
 ///
+/// **Order of reductions.** Operators must be associative, and need not be commutative: the items
+/// are combined in the order of ranks, and all ranks get the same bytes. The addition of
+/// floating-point numbers is not quite associative, so that the brackets count. They depend on the
+/// operation, its size, the attributes, and the hosts and networks of the ranks, but not on the
+/// arrival of messages: a job that is repeated under the same conditions gets the same bytes. With
+/// the option `deterministic`, the result is x0 op (x1 op (x2 ...)) under all conditions, where x0,
+/// x1, x2 are the items of ranks 0, 1, 2 and so on. The option costs nothing among ranks of one
+/// host. Between hosts, a rank may have to receive the items of all others. The option must be
+/// equal on all ranks; `algorithm` then has no effect, and `thread_team` cannot be given.
+///
 /// **Layouts.** The bytes of a block need not stand one behind the other: the options `layout` of
 /// broadcast, `sendlayout` and `recvlayout`, where this rank has one block, and `sendlayouts` and
 /// `recvlayouts`, where it has one for each rank, say where they stand (layout_t). Offsets count

@@ -185,6 +185,9 @@ LCI_DEFINE_OVERRIDE(bool, zero_copy_am);
 /// The number of steps, and of pieces, in which a ring algorithm passes a buffer on; at least 1.
 /// Default: get_rank_n() - 1.
 LCI_DEFINE_OPTION(int, ring_nsteps, RING_NSTEPS_DEFAULT);
+/// Whether a reduction combines the items of the ranks as x0 op (x1 op (x2 ...)), wherever the
+/// ranks are. Default: false.
+LCI_DEFINE_OPTION(bool, deterministic, false);
 /// Where the block for each rank stands in the send buffer, in bytes, by rank. Default: one block
 /// behind the other.
 LCI_DEFINE_OPTION(const size_t*, sendoffsets, nullptr);

@@ -16,9 +16,11 @@ namespace lci {
 /// @addtogroup lci_collectives
 /// @{
 
-/// The options of every collective operation, and the arguments of every reduction.
+/// The options of every collective operation, and the arguments of every reduction, with the option
+/// `deterministic` (false), which must be equal on all ranks. See @ref lci_collectives.
 template <class Op>
 class reduction_options : public coll_options<Op>,
+                          public option::deterministic_option<Op>,
                           public argument::sendbuf_argument<Op, const void*>,
                           public argument::recvbuf_argument<Op, void*>,
                           public argument::item_size_argument<Op, size_t>,

@@ -102,6 +102,65 @@ TEST(poll_backoff, many_short_waits_end_with_a_yield_in_a_crowd_only) {
   EXPECT_EQ(self.waits_to_yield(each), poll_backoff::most_polls_between_yields / each + 1);
 }
 
+// Polls that make a system call.
+
+// Yields in a crowd until the duration of a poll is known.
+void learn_duration(thread* self) {
+  for (int i = 0; i < 20; ++i) {
+    self->yield(in_crowd);
+    self->polls_to_yield();
+  }
+}
+
+TEST(poll_backoff, long_polls_count_by_their_time_in_a_crowd) {
+  thread self;
+  self.poll_time = nanoseconds(200);
+  learn_duration(&self);
+  self.yield(in_crowd);
+  const auto most = static_cast<uint32_t>(poll_backoff::time_of_long_polls / self.poll_time);
+  EXPECT_LE(self.polls_to_yield(), most + 1 + a_round);
+  self.yield(alone);
+  EXPECT_EQ(self.polls_to_yield(), poll_backoff::polls_alone + a_round);
+}
+
+TEST(poll_backoff, a_yield_in_a_crowd_comes_after_a_few_of_the_longest_polls) {
+  thread self;
+  self.poll_time = nanoseconds(5000);
+  learn_duration(&self);
+  self.yield(in_crowd);
+  EXPECT_EQ(self.polls_to_yield(), poll_backoff::least_long_polls + a_round);
+}
+
+TEST(poll_backoff, every_fourth_poll_may_be_the_only_long_one) {
+  thread self;
+  const auto polls_to_yield = [&self] {
+    for (uint32_t count = 1;; ++count) {
+      self.poll_time = nanoseconds(count % 4 == 0 ? 2000 : 10);
+      if (self.idle()) return count;
+    }
+  };
+  for (int i = 0; i < 50; ++i) {
+    self.yield(in_crowd);
+    const uint32_t count = polls_to_yield();
+    EXPECT_GE(count, poll_backoff::least_long_polls + a_round);
+    if (i >= 20) {
+      EXPECT_LT(count, poll_backoff::polls_alone / 2);
+    }
+  }
+}
+
+TEST(poll_backoff, a_poll_in_which_the_thread_lost_its_processor_is_no_long_one) {
+  thread self;
+  learn_duration(&self);
+  self.yield(in_crowd);
+  self.polls_to_yield();
+  self.poll_time = nanoseconds(5'000'000);
+  EXPECT_TRUE(self.idle());
+  self.poll_time = nanoseconds(10);
+  self.yield(in_crowd);
+  EXPECT_GE(self.polls_to_yield(), poll_backoff::polls_alone);
+}
+
 // One unsuccessful poll for each successful one is not a wait.
 TEST(poll_backoff, a_busy_thread_does_not_yield_even_in_a_crowd) {
   thread self;

@@ -56,7 +56,7 @@ struct block_header {
 // Bytes that a rank offers at which operations change the way of their data. Equal on all ranks.
 struct crossovers {
   // Up to which operations that only copy, and those that combine, offer data in the area; at most
-  // arena::area_bytes. Operations that combine and have no pieces use all of the area.
+  // arena::area_bytes.
   size_t copied_in_area;
   size_t combined_in_area;
   // From which on each rank of an allreduce combines a part, instead of all.

@@ -15,14 +15,63 @@ block_layout equal_blocks(int ranks, size_t size) {
   return made;
 }
 
+namespace {
+
+size_t largest_of(const block_layout& blocks) {
+  size_t largest = 0;
+  for (const block_layout::block& each : blocks.blocks) largest = std::max(largest, each.size);
+  return largest;
+}
+
+}  // namespace
+
+allgatherv::allgatherv(const ticket& own, const void* sendbuf, void* recvbuf,
+                       const block_layout& received)
+    : piped_operation(own, own.where->sizes().copied_in_area),
+      sendbuf_(static_cast<const char*>(sendbuf)),
+      recvbuf_(static_cast<char*>(recvbuf)),
+      received_(received) {
+  const size_t largest = largest_of(received);
+  if (may_use_pieces(largest)) use_pieces(divide(largest).count);
+}
+
+void allgatherv::copy_own() const {
+  const block_layout::block& own = received_.of(rank());
+  if (recvbuf_ + own.offset != sendbuf_) {
+    base::copy_bytes(recvbuf_ + own.offset, sendbuf_, own.size);
+  }
+}
+
+bool allgatherv::step_in_pieces() {
+  const size_t largest = largest_of(received_);
+  const size_t bytes = divide(largest).bytes;
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, largest)) return false;
+    copy_own();
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_whole(number, bytes, slot, {sendbuf_, received_.of(rank()).size});
+  };
+  const auto get = [&](uint64_t number) {
+    for (int distance = 1; distance < size(); ++distance) {
+      const int from = neighbor(distance);
+      const block_layout::block& remote = received_.of(from);
+      const piece each = piece_of(number, bytes, remote.size);
+      if (each.bytes == 0) continue;
+      std::memcpy(recvbuf_ + remote.offset + each.begin, slot_of(from, number), each.bytes);
+    }
+  };
+  return exchange(part::both, -1, put, get);
+}
+
 bool allgatherv::step() {
+  if (piece_count() != 0) return step_in_pieces();
   const block_layout::block& own = received_.of(rank());
   switch (stage_) {
     case 0:
       if (!offer_and_publish(sendbuf_, own.size)) return false;
-      if (recvbuf_ + own.offset != sendbuf_) {
-        base::copy_bytes(recvbuf_ + own.offset, sendbuf_, own.size);
-      }
+      copy_own();
       stage_ = 1;
       [[fallthrough]];
     case 1: {
@@ -42,6 +91,54 @@ bool allgatherv::step() {
     default:
       return have_all_reached(read);
   }
+}
+
+reduce_scatterv::reduce_scatterv(const ticket& own, const reduction& what,
+                                 const block_layout& blocks)
+    : piped_operation(own, own.where->sizes().combined_in_area), what_(what), blocks_(blocks) {
+  for (const block_layout::block& each : blocks_.blocks) total_ += each.size;
+  if (may_use_pieces(total_, what.item_size, size() - 1)) use_pieces(pieces().count);
+}
+
+piped_operation::division reduce_scatterv::pieces() const {
+  return divide(largest_of(blocks_), what_.item_size, size() - 1);
+}
+
+bool reduce_scatterv::step_in_pieces() {
+  const size_t bytes = pieces().bytes;
+  const block_layout::block& mine = blocks_.of(rank());
+  const char* const own = static_cast<const char*>(what_.sendbuf);
+  char* const result = static_cast<char*>(what_.recvbuf);
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, total_)) return false;
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_parts(number, bytes, slot, [&](int to) {
+      return block{own + blocks_.of(to).offset, blocks_.of(to).size};
+    });
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, mine.size);
+    if (each.bytes == 0) return;
+    combine_piece(
+        {total_, what_.item_size, what_.op, own, own + mine.offset == result, size()}, number,
+        mine.offset + each.begin, each.bytes,
+        [&](int from) { return part_for(rank(), from) * bytes; }, result + each.begin);
+  };
+  return exchange(part::both, -1, put, get);
+}
+
+bool reduce_scatterv::step() {
+  if (piece_count() != 0) return step_in_pieces();
+  const size_t begin = blocks_.of(rank()).offset;
+  return offer_and_use(
+      what_.sendbuf, total_, [] {},
+      [&] {
+        const char* const own = static_cast<const char*>(what_.sendbuf);
+        combine({total_, what_.item_size, what_.op, own, own + begin == what_.recvbuf, size()},
+                begin, what_.size, static_cast<char*>(what_.recvbuf));
+      });
 }
 
 alltoallv::alltoallv(const ticket& own, const void* sendbuf, const block_layout& sent,

@@ -1,4 +1,4 @@
-// Allgatherv and alltoallv, as one rank carries them out in an arena: blocks of different sizes.
+// Allgatherv, alltoallv and reduce_scatterv, as one rank carries them out in an arena: blocks of different sizes.
 // Arguments are those of lci/api/coll.hpp, checked; sizes are in bytes.
 #ifndef LCI_COLL_BLOCKS_H_
 #define LCI_COLL_BLOCKS_H_
@@ -9,6 +9,7 @@
 
 #include "lci/coll/operation.h"
 #include "lci/coll/operations.h"
+#include "lci/coll/piped_operation.h"
 
 namespace lci::coll {
 
@@ -27,25 +28,38 @@ struct block_layout {
 block_layout equal_blocks(int ranks, size_t size);
 
 // The layout of the received blocks; their sizes are equal on all ranks. So each rank knows where
-// each of the others offers its block.
-class allgatherv : public operation {
+// each of the others offers its block. All blocks go in pieces if the largest one does.
+class allgatherv : public piped_operation {
  public:
-  allgatherv(const ticket& own, const void* sendbuf, void* recvbuf, const block_layout& received)
-      : operation(own, own.where->sizes().copied_in_area),
-        sendbuf_(sendbuf),
-        recvbuf_(static_cast<char*>(recvbuf)),
-        received_(received) {}
+  allgatherv(const ticket& own, const void* sendbuf, void* recvbuf, const block_layout& received);
 
  protected:
   bool step() override;
 
  private:
+  bool step_in_pieces();
+  void copy_own() const;
   bool is_in_memory(int rank) const {
     return place_of(received_.of(rank).size) == place::in_memory;
   }
-  const void* const sendbuf_;
+  const char* const sendbuf_;
   char* const recvbuf_;
   const block_layout received_;
+};
+
+// Each rank offers all blocks, and gets the result of its own one. The sizes are equal on all
+// ranks. `blocks`: of the send buffer; what.size is that of this rank's block.
+class reduce_scatterv final : public piped_operation {
+ public:
+  reduce_scatterv(const ticket& own, const reduction& what, const block_layout& blocks);
+
+ private:
+  bool step() override;
+  bool step_in_pieces();
+  division pieces() const;
+  const reduction what_;
+  const block_layout blocks_;
+  size_t total_ = 0;
 };
 
 // A rank knows the sizes of its own blocks alone. Each rank puts a table into its area that says

@@ -214,16 +214,6 @@ bool allreduce::step() {
   }
 }
 
-bool reduce_scatterv::step() {
-  return offer_and_use(
-      what_.sendbuf, total_, [] {},
-      [this] {
-        const char* const own = static_cast<const char*>(what_.sendbuf);
-        combine({total_, what_.item_size, what_.op, own, own + begin_ == what_.recvbuf, size()},
-                begin_, what_.size, static_cast<char*>(what_.recvbuf));
-      });
-}
-
 operation::operands reduce_scatter::all_operands() const {
   const char* const own = static_cast<const char*>(what_.sendbuf);
   return {total(), what_.item_size, what_.op, own, own + begin() == what_.recvbuf, size()};

@@ -107,20 +107,6 @@ class allreduce final : public piped_operation {
   const reduction what_;
 };
 
-// size: bytes of this rank's result, which is that of the bytes from `begin` on of the `total`
-// bytes that each rank offers. For reduce_scatterv.
-class reduce_scatterv final : public operation {
- public:
-  reduce_scatterv(const ticket& own, const reduction& what, size_t begin, size_t total)
-      : operation(own, arena::area_bytes), what_(what), begin_(begin), total_(total) {}
-
- private:
-  bool step() override;
-  const reduction what_;
-  const size_t begin_;
-  const size_t total_;
-};
-
 // size: bytes of each rank's result.
 class reduce_scatter final : public piped_operation {
  public:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/coll/blocks.h"
 #include "lci/coll/rooted.h"
 #include "lci/coll/scan.h"
 #include "lci/testing/affine/affine.h"
@@ -166,7 +167,7 @@ TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
       result.assign(count, affine{});
       reduce_scatterv of_any_size(rank.begin({operation_kind::reduce_scatterv, -1, bytes}),
                                   {sent.data(), result.data(), bytes, sizeof(affine), compose},
-                                  bytes * static_cast<size_t>(rank.rank()), bytes * ranks);
+                                  equal_blocks(rank.size(), bytes));
       test_rank::run(&of_any_size);
       ASSERT_EQ(result, expected);
 
@@ -174,6 +175,71 @@ TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
                               {sent.data(), sent.data() + begin, bytes, sizeof(affine), compose});
       test_rank::run(&in_place);
       ASSERT_EQ(std::vector<affine>(sent.begin() + begin, sent.begin() + end), expected);
+    });
+  });
+}
+
+TEST_P(Operations, ScansCombineTheItemsOfTheRanksBefore) {
+  run([&](test_rank& rank) {
+    for_each_count(rank, [&](size_t count, int round) {
+      const size_t bytes = count * sizeof(affine);
+      const std::vector<affine> own = items_of(rank.rank(), count, round);
+      for (const scan_kind kind : {scan_kind::inclusive, scan_kind::exclusive}) {
+        const bool is_inclusive = kind == scan_kind::inclusive;
+        const int ranks = rank.rank() + (is_inclusive ? 1 : 0);
+        const auto name = is_inclusive ? operation_kind::scan : operation_kind::exscan;
+        std::vector<affine> result(count);
+        scan apart(rank.begin({name, -1, bytes}),
+                   {own.data(), result.data(), bytes, sizeof(affine), compose}, kind);
+        test_rank::run(&apart);
+        ASSERT_EQ(result, ranks == 0 ? std::vector<affine>(count) : combined(ranks, count, round));
+
+        result = own;
+        scan in_place(rank.begin({name, -1, bytes}),
+                      {result.data(), result.data(), bytes, sizeof(affine), compose}, kind);
+        test_rank::run(&in_place);
+        ASSERT_EQ(result, ranks == 0 ? own : combined(ranks, count, round)) << "in place";
+      }
+    });
+  });
+}
+
+// The blocks of some ranks are empty, and the others have 1, 2, 3, ... times as many items.
+TEST_P(Operations, BlocksDifferInSize) {
+  run([&](test_rank& rank) {
+    for_each_count(rank, [&](size_t count, int round) {
+      const auto me = static_cast<size_t>(rank.rank());
+      block_layout blocks;
+      std::vector<affine> expected;
+      size_t all = 0;
+      for (int r = 0; r < rank.size(); ++r) {
+        const size_t items = r % 3 == 1 ? 0 : count / 4 * static_cast<size_t>(r + 1);
+        blocks.blocks.push_back({all * sizeof(affine), items * sizeof(affine)});
+        const std::vector<affine> block = items_of(r, items, round);
+        expected.insert(expected.end(), block.begin(), block.end());
+        all += items;
+      }
+      if (all == 0) return;
+      const block_layout::block& own = blocks.blocks[me];
+      const std::vector<affine> sent = items_of(rank.rank(), own.size / sizeof(affine), round);
+      std::vector<affine> result(all);
+      allgatherv apart(rank.begin({operation_kind::allgatherv, -1, all}), sent.data(),
+                       result.data(), blocks);
+      test_rank::run(&apart);
+      ASSERT_EQ(result, expected);
+
+      std::vector<affine> items = items_of(rank.rank(), all, round);
+      const std::vector<affine> sums = combined(rank.size(), all, round);
+      const auto begin = static_cast<ptrdiff_t>(own.offset / sizeof(affine));
+      const auto count_of_own = static_cast<ptrdiff_t>(own.size / sizeof(affine));
+      const std::vector<affine> own_sums(sums.begin() + begin, sums.begin() + begin + count_of_own);
+      std::vector<affine> block(own_sums.size());
+      for (affine* const to : {block.data(), items.data() + begin}) {
+        reduce_scatterv of_blocks(rank.begin({operation_kind::reduce_scatterv, -1, all}),
+                                  {items.data(), to, own.size, sizeof(affine), compose}, blocks);
+        test_rank::run(&of_blocks);
+        ASSERT_EQ(std::vector<affine>(to, to + count_of_own), own_sums);
+      }
     });
   });
 }

@@ -58,7 +58,16 @@ class piped_operation : public operation {
   // `writer`: the only rank that writes; -1: all others do. Each piece is read after the one before
   // it, and written after the one before it.
   template <class Put, class Get>
-  bool exchange(part own, int writer, const Put& put, const Get& get);
+  bool exchange(part own, int writer, const Put& put, const Get& get) {
+    return exchange_some(
+        own, [writer](int from) { return writer < 0 || from == writer; }, put_first::no, put, get);
+  }
+  // Whether this rank uses a piece only after it has copied its own one with that number, since the
+  // results take its place.
+  enum class put_first { no, yes };
+  // As exchange(), where this rank reads the pieces of the ranks for which reads(rank) is true.
+  template <class Reads, class Put, class Get>
+  bool exchange_some(part own, const Reads& reads, put_first order, const Put& put, const Get& get);
   // For put(): what this rank offers.
   struct block {
     const char* data;
@@ -66,7 +75,8 @@ class piped_operation : public operation {
   };
   static bool put_whole(uint64_t number, size_t bytes_of_each, char* slot, const block& from) {
     const piece each = piece_of(number, bytes_of_each, from.size);
-    std::memcpy(slot, from.data + each.begin, each.bytes);
+    // An empty block may have null as its address.
+    if (each.bytes > 0) std::memcpy(slot, from.data + each.begin, each.bytes);
     return true;
   }
   // block_for(rank): for that other rank.
@@ -109,8 +119,9 @@ class piped_operation : public operation {
   uint64_t read_ = 0;
 };
 
-template <class Put, class Get>
-bool piped_operation::exchange(part own, int writer, const Put& put, const Get& get) {
+template <class Reads, class Put, class Get>
+bool piped_operation::exchange_some(part own, const Reads& reads, put_first order, const Put& put,
+                                    const Get& get) {
   coll::pipes& all = pipes();
   const uint64_t first = first_piece();
   const uint64_t count = piece_count();
@@ -123,8 +134,9 @@ bool piped_operation::exchange(part own, int writer, const Put& put, const Get& 
     if (read_ == count) all.release(first + count);
   }
   const auto can_read = [&] {
+    if (order == put_first::yes && read_ >= written_) return false;
     return holds_for_others([&](int from) {
-      if (writer >= 0 && from != writer) return true;
+      if (!reads(from)) return true;
       if (read_ == 0 && !has_reached(from, offered)) return false;
       if (all.is_written(from, first + read_)) return true;
       awaits(from);

@@ -5,8 +5,7 @@
 namespace lci::coll {
 
 void scan::combine_own() {
-  const int ranks = kind_ == scan_kind::inclusive ? rank() + 1 : rank();
-  if (ranks == 0) return;
+  if (ranks() == 0) return;
   const bool in_place = what_.sendbuf == what_.recvbuf;
   const bool in_memory = place_of(what_.size) == place::in_memory;
   char* result = static_cast<char*>(what_.recvbuf);
@@ -15,11 +14,39 @@ void scan::combine_own() {
     result = result_.get();
   }
   combine({what_.size, what_.item_size, what_.op, static_cast<const char*>(what_.sendbuf),
-           result == what_.sendbuf, ranks},
+           result == what_.sendbuf, ranks()},
           0, what_.size, result);
 }
 
+// Rank 0 only writes, the last rank only reads.
+bool scan::step_in_pieces() {
+  const size_t bytes = pieces().bytes;
+  const char* const own = static_cast<const char*>(what_.sendbuf);
+  char* const result = static_cast<char*>(what_.recvbuf);
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, what_.size)) return false;
+    if (rank() == 0 && ranks() == 1 && result != own) std::memcpy(result, own, what_.size);
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_whole(number, bytes, slot, {own, what_.size});
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, what_.size);
+    // The own items are the last operand, if they are one, and may be overwritten.
+    combine_piece(
+        {what_.size, what_.item_size, what_.op, own, false, ranks()}, number, each.begin,
+        each.bytes, [](int) { return size_t{0}; }, result + each.begin);
+  };
+  const part does = rank() == 0 ? part::writes : rank() + 1 == size() ? part::reads : part::both;
+  const bool in_place = own == result;
+  return exchange_some(
+      does, [this](int from) { return from < rank(); }, in_place ? put_first::yes : put_first::no,
+      put, get);
+}
+
 bool scan::step() {
+  if (place_of(what_.size) == place::in_pipe) return step_in_pieces();
   switch (stage_) {
     case 0:
       if (!offer_and_publish(what_.sendbuf, what_.size)) return false;

@@ -5,22 +5,28 @@
 
 #include <memory>
 
-#include "lci/coll/operation.h"
 #include "lci/coll/operations.h"
+#include "lci/coll/piped_operation.h"
 
 namespace lci::coll {
 
 enum class scan_kind { inclusive, exclusive };
 
 // Every rank offers its items, and combines those of the ranks before it. It waits for no others,
-// unless they read its own memory.
-class scan final : public operation {
+// unless they read its own memory, or its pieces.
+class scan final : public piped_operation {
  public:
   scan(const ticket& own, const reduction& what, scan_kind kind)
-      : operation(own, arena::area_bytes), what_(what), kind_(kind) {}
+      : piped_operation(own, own.where->sizes().combined_in_area), what_(what), kind_(kind) {
+    if (may_use_pieces(what.size, what.item_size)) use_pieces(pieces().count);
+  }
 
  private:
   bool step() override;
+  bool step_in_pieces();
+  division pieces() const { return divide(what_.size, what_.item_size); }
+  // The ranks whose items are combined: those before this number.
+  int ranks() const { return kind_ == scan_kind::inclusive ? rank() + 1 : rank(); }
   void combine_own();
 
   const reduction what_;

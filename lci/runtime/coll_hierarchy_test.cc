@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
+#include "lci/observe/counting.h"
 #include "lci/runtime/instance/group.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/collectives.h"
@@ -120,6 +121,37 @@ TEST(Hierarchy, SeveralLeadersDivideAnAllreduce) {
           attr);
     }
   }
+}
+
+uint64_t messages_of(runtime_t runtime) {
+  const device_counters_t counted = get_counters_x().runtime(runtime)().devices.at(0);
+  return counted.sent_tagged.messages + counted.sent_large.messages;
+}
+
+// Only leaders send, to the leaders of the other hosts. Larger blocks go straight to each rank.
+TEST(Hierarchy, SmallBlocksOfAnAlltoallTravelInOneMessageBetweenHosts) {
+  observe::counts_traffic().store(true);
+  run_job(5, [](runtime_t runtime) {
+    const auto rank = static_cast<size_t>(rank_of(runtime));
+    const auto n = static_cast<size_t>(size_of(runtime));
+    // (The hosts of five ranks are 0, 0, 1, 1, 0.)
+    const bool leads = rank == 0 || rank == 2;
+    for (const size_t size : {size_t{1}, size_t{7}, size_t{200}, size_t{5000}}) {
+      std::vector<unsigned char> sent;
+      std::vector<unsigned char> expected;
+      std::vector<unsigned char> received(n * size);
+      for (size_t r = 0; r < n; ++r) {
+        sent.insert(sent.end(), size, static_cast<unsigned char>(10 * rank + r));
+        expected.insert(expected.end(), size, static_cast<unsigned char>(10 * r + rank));
+      }
+      const uint64_t before = messages_of(runtime);
+      alltoall_x(sent.data(), received.data(), size).runtime(runtime)();
+      ASSERT_EQ(received, expected) << "rank " << rank << ", blocks of " << size;
+      EXPECT_EQ(messages_of(runtime) - before, size < 5000 ? (leads ? 1U : 0U) : n - 1)
+          << "rank " << rank << ", blocks of " << size;
+    }
+  });
+  observe::counts_traffic().store(false);
 }
 
 TEST(Hierarchy, BlockingCallsMeetCallsWithAComp) {

@@ -121,6 +121,69 @@ TEST_P(Collectives, AllreduceOfLargeItems) {
   });
 }
 
+// Sums whose last bits depend on the brackets.
+std::vector<double> numbers_of(int rank, size_t count) {
+  std::vector<double> numbers(count);
+  for (size_t i = 0; i < count; ++i) {
+    numbers[i] = 1.0 / static_cast<double>(static_cast<size_t>(rank) * 7 + i % 1000 + 1);
+  }
+  return numbers;
+}
+// Of the ranks from 0 to before `ranks`.
+std::vector<double> sums_from_the_right(int ranks, size_t count) {
+  std::vector<double> sums = numbers_of(ranks - 1, count);
+  for (int r = ranks - 2; r >= 0; --r) {
+    const std::vector<double> left = numbers_of(r, count);
+    for (size_t i = 0; i < count; ++i) sums[i] = left[i] + sums[i];
+  }
+  return sums;
+}
+
+// Whatever the networks and hosts, and each time.
+TEST_P(Collectives, DeterministicReductionsGiveTheSameBytes) {
+  run([](runtime_t runtime, const auto& call) {
+    const int n = size_of(runtime);
+    const int me = rank_of(runtime);
+    for (const size_t each : {size_t{1}, size_t{9}, size_t{200}, size_t{1000}, size_t{20000}}) {
+      const size_t count = each * static_cast<size_t>(n);
+      if (count * sizeof(double) > greatest_size()) continue;
+      const std::vector<double> mine = numbers_of(me, count);
+      const std::vector<double> sums = sums_from_the_right(n, count);
+      const auto begin = sums.begin() + static_cast<std::ptrdiff_t>(each) * me;
+      const std::vector<double> block(begin, begin + static_cast<std::ptrdiff_t>(each));
+      const std::vector<size_t> blocks(static_cast<size_t>(n), each);
+      const auto expect = [&](auto operation, std::vector<double>* out,
+                              const std::vector<double>& expected, const char* name) {
+        call(operation.deterministic(true));
+        ASSERT_EQ(*out, expected) << name << " of " << count << " numbers";
+      };
+      std::vector<double> out(count);
+      expect(allreduce_x(mine.data(), out.data(), count, sizeof(double), reduce_sum<double>), &out,
+             sums, "allreduce");
+      out = mine;
+      expect(allreduce_x(out.data(), out.data(), count, sizeof(double), reduce_sum<double>), &out,
+             sums, "allreduce in place");
+      out.assign(count, 0);
+      const int root = n / 2;
+      expect(reduce_x(mine.data(), out.data(), count, sizeof(double), reduce_sum<double>, root),
+             &out, me == root ? sums : out, "reduce");
+      out = mine;
+      expect(scan_x(out.data(), out.data(), count, sizeof(double), reduce_sum<double>), &out,
+             sums_from_the_right(me + 1, count), "scan");
+      out = mine;
+      expect(exscan_x(out.data(), out.data(), count, sizeof(double), reduce_sum<double>), &out,
+             me == 0 ? mine : sums_from_the_right(me, count), "exscan");
+      out.assign(each, 0);
+      expect(reduce_scatter_x(mine.data(), out.data(), each, sizeof(double), reduce_sum<double>),
+             &out, block, "reduce_scatter");
+      out.assign(each, 0);
+      expect(reduce_scatterv_x(mine.data(), out.data(), blocks.data(), sizeof(double),
+                               reduce_sum<double>),
+             &out, block, "reduce_scatterv");
+    }
+  });
+}
+
 TEST_P(Collectives, ReduceScatter) {
   run([](runtime_t runtime, const auto& call) {
     const int n = size_of(runtime);

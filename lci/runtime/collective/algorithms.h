@@ -76,6 +76,21 @@ void allreduce_by_messages(collective_schedule* p, char* buffer, char* spare,
                            const coll::reduction& what);
 // Throws std::invalid_argument if there is no address space for so many bytes.
 size_t spare_of_allreduce(const coll::reduction& what, int ranks);
+// The above of a large buffer, for any size; `spare` has the bytes of spare_of_parts(). Each part is
+// combined from the last rank to the first.
+void allreduce_by_parts(collective_schedule* p, char* buffer, char* spare,
+                        const coll::reduction& what);
+size_t spare_of_parts(const coll::reduction& what, int ranks);
+
+// What the option `deterministic` asks for: items are combined as x0 op (x1 op (x2 ...)), as in
+// shared memory, by reduce_directly() and by these. `room`: at the root, so many bytes for each
+// rank; so many for this rank and each before it. The buffers may be one.
+void run_fixed_allreduce(const collective_call& call, const coll::reduction& what);
+void reduce_in_fixed_order(collective_schedule* p, const coll::reduction& what, int root,
+                           char* room);
+void scan_in_fixed_order(collective_schedule* p, const coll::reduction& what, coll::scan_kind kind,
+                         char* room);
+
 // In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986). `room`: 3 times the
 // bytes. what.recvbuf of rank 0 keeps its bytes if the scan is exclusive.
 void scan_by_doubling(collective_schedule* p, const coll::reduction& what, coll::scan_kind kind,

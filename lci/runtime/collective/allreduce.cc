@@ -65,7 +65,8 @@ piece part_of(const coll::reduction& what, int ranks, int rank) {
   return piece_of(what.size / what.item_size, what.item_size, ranks, rank);
 }
 
-// Each rank combines its part of the items of all ranks.
+}  // namespace
+
 void allreduce_by_parts(collective_schedule* p, char* buffer, char* spare,
                         const coll::reduction& what) {
   coll::block_layout parts;
@@ -80,15 +81,16 @@ void allreduce_by_parts(collective_schedule* p, char* buffer, char* spare,
   allgatherv_by_ring(p, result, buffer, parts, 0);
 }
 
-}  // namespace
-
 void allreduce_by_messages(collective_schedule* p, char* buffer, char* spare,
                            const coll::reduction& what) {
   (what.size < least_divided ? allreduce_by_doubling : allreduce_by_parts)(p, buffer, spare, what);
 }
 
 size_t spare_of_allreduce(const coll::reduction& what, int ranks) {
-  if (what.size < least_divided) return what.size;
+  return what.size < least_divided ? what.size : spare_of_parts(what, ranks);
+}
+
+size_t spare_of_parts(const coll::reduction& what, int ranks) {
   // Those of the first part, which is as large as any, of all other ranks.
   return bytes_of(static_cast<size_t>(ranks) - 1, part_of(what, ranks, 0).bytes(), "allreduce");
 }

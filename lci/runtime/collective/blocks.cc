@@ -79,7 +79,7 @@ void allgatherv_x::operator()() const {
       rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), sizes, "recvlayouts");
   call.begin({{}, -1, all, 0, coll::hash_of(sizes.data(), sizes.size())});
   const size_t largest = *std::max_element(sizes.begin(), sizes.end());
-  if (all > 0 && call.is_shared(largest, call.sizes().copied_in_area)) {
+  if (all > 0 && call.is_shared(largest, call.sizes().copied_in_area, /*fits_pieces=*/true)) {
     return call.run<coll::allgatherv>(sendbuf, recvbuf, blocks);
   }
   if (rt::allgather_by_hosts(&call, sendbuf, recvbuf, blocks)) return;

@@ -105,6 +105,7 @@ void alltoall_x::operator()() const {
       call.is_shared(all, call.sizes().copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
     return call.run<coll::alltoall>(sendbuf, recvbuf, get_size());
   }
+  if (rt::alltoall_by_hosts(&call, sendbuf, recvbuf, get_size())) return;
   rt::collective_schedule p(call);
   const char* const out = static_cast<const char*>(sendbuf);
   char* const in = static_cast<char*>(recvbuf);

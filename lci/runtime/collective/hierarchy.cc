@@ -10,9 +10,13 @@
 namespace lci::rt {
 namespace {
 
-// Larger blocks of gather and scatter go straight between each rank and the root: through the
-// leaders they would be copied once more.
+// Larger blocks of gather, scatter and alltoall go straight between the ranks: through the leaders
+// they would be copied once more, or twice.
 constexpr size_t most_through_leaders = size_t{2} << 10;
+
+// An alltoall of more ranks on a host goes straight between the ranks: the leader copies the blocks
+// of all of them.
+constexpr int most_ranks_of_alltoall = 8;
 
 // The blocks of each host's ranks, one host behind the other.
 coll::block_layout by_host(const hierarchy& hosts, const coll::block_layout& blocks) {
@@ -71,6 +75,83 @@ struct rooted_blocks {
   const bool is_root;
   const bool in_place;  // they lie in the program's buffer as they travel
   const size_t room;
+};
+
+// The steps of a leader in an alltoall of blocks of `size` bytes, and its room.
+class alltoall_of_leader {
+ public:
+  alltoall_of_leader(const hierarchy& hosts, int ranks, size_t size)
+      : hosts_(hosts), ranks_(ranks), size_(size) {}
+
+  // Bytes of room: the blocks of this host's ranks, as they send and as they receive them, and what
+  // travels from and to the other hosts.
+  size_t room() const { return 4 * here() * static_cast<size_t>(ranks_) * size_; }
+  void add(host_schedule* p, char* room) {
+    sent_ = room;
+    received_ = sent_ + room_of_one();
+    out_ = received_ + room_of_one();
+    in_ = out_ + room_of_one();
+    p->steps.then();
+    for (int h = 0; h < hosts_.hosts(); ++h) add_packing(&p->steps, h);
+    p->among_leaders([this](collective_schedule* leaders) { add_exchange(leaders); });
+    p->steps.then();
+    for (int h = 0; h < hosts_.hosts(); ++h) add_unpacking(&p->steps, h);
+  }
+  // What the ranks of this host receive, one rank behind the other; what they send stands at the
+  // begin of the room in the same way.
+  const char* received() const { return received_; }
+
+ private:
+  size_t here() const { return static_cast<size_t>(hosts_.ranks_on(hosts_.own_host())); }
+  size_t room_of_one() const { return room() / 4; }
+  // Of the blocks between this host and that one.
+  size_t begin_of(int host) const {
+    size_t before = 0;
+    for (int h = 0; h < host; ++h) before += static_cast<size_t>(hosts_.ranks_on(h));
+    return before * here() * size_;
+  }
+  size_t bytes_of(int host) const {
+    return static_cast<size_t>(hosts_.ranks_on(host)) * here() * size_;
+  }
+  // Of a rank of this host, by index, and one of the call.
+  char* block(char* blocks, size_t index, int place) const {
+    return blocks + (index * static_cast<size_t>(ranks_) + static_cast<size_t>(place)) * size_;
+  }
+
+  // Blocks travel in the order of their senders, and of one sender in that of their receivers.
+  void add_packing(collective_schedule* p, int host) const {
+    char* to = out_ + begin_of(host);
+    for (size_t i = 0; i < here(); ++i) {
+      for (const int place : hosts_.places_on(host)) {
+        p->copy(to, block(sent_, i, place), size_);
+        to += size_;
+      }
+    }
+  }
+  void add_exchange(collective_schedule* leaders) const {
+    for (int h = 0; h < hosts_.hosts(); ++h) {
+      if (h == hosts_.own_host()) continue;
+      leaders->receive(h, in_ + begin_of(h), bytes_of(h), 0);
+      leaders->send(h, out_ + begin_of(h), bytes_of(h), 0);
+    }
+  }
+  void add_unpacking(collective_schedule* p, int host) const {
+    const char* from = (host == hosts_.own_host() ? out_ : in_) + begin_of(host);
+    for (const int place : hosts_.places_on(host)) {
+      for (size_t i = 0; i < here(); ++i) {
+        p->copy(block(received_, i, place), from, size_);
+        from += size_;
+      }
+    }
+  }
+
+  const hierarchy& hosts_;
+  const int ranks_;
+  const size_t size_;
+  char* sent_ = nullptr;
+  char* received_ = nullptr;
+  char* out_ = nullptr;
+  char* in_ = nullptr;
 };
 
 }  // namespace
@@ -211,6 +292,29 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
   p.steps.meet<coll::broadcast>(host_schedule::down, work, all, p.leader_index());
   p.steps.then();
   if (!in_place) copy_blocks(&p.steps, static_cast<char*>(recvbuf), blocks, work, packed);
+  p.steps.run();
+  return true;
+}
+
+bool alltoall_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size) {
+  const size_t all = size * static_cast<size_t>(call->size());
+  const hierarchy* hosts = call->by_hosts(all, call->sizes().copied_in_area);
+  if (hosts == nullptr || size == 0 || size > most_through_leaders ||
+      hosts->most_ranks() > most_ranks_of_alltoall) {
+    return false;
+  }
+  // A leader offers to its host all that the ranks there receive.
+  hosts =
+      call->by_hosts(all * static_cast<size_t>(hosts->most_ranks()), call->sizes().copied_in_area);
+  if (hosts == nullptr) return false;
+  const bool leads = hosts->index() == 0;
+  alltoall_of_leader leader(*hosts, call->size(), size);
+  host_schedule p(call, *hosts, 2, leads ? leader.room() : 0, host_schedule::first_or_root(*hosts));
+  p.steps.meet<coll::gather>(host_schedule::up, sendbuf, p.steps.room(), all, p.leader_index());
+  if (leads) leader.add(&p, p.steps.room());
+  p.steps.then();
+  p.steps.meet<coll::scatter>(host_schedule::down, leader.received(), recvbuf, all,
+                              p.leader_index());
   p.steps.run();
   return true;
 }

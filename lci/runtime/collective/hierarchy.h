@@ -25,8 +25,10 @@ namespace lci::rt {
 // of ranks. They therefore need the ranks of each host to follow each other, except for a small
 // allreduce, in which every rank combines the items of all.
 //
-// alltoall and alltoallv are not here: each rank has other data for each rank, so that a host sends
-// as many bytes with leaders as without, and copies them twice more.
+// An alltoall of small blocks takes this way, since a host then sends one message to another host,
+// instead of one for each pair of ranks. An alltoall of large blocks, and alltoallv, do not: each
+// rank has other data for each rank, so that a host sends as many bytes with leaders as without,
+// and copies them twice more.
 bool barrier_by_hosts(collective_call* call);
 bool broadcast_by_hosts(collective_call* call, void* buffer, size_t size, int root);
 bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size,
@@ -36,8 +38,10 @@ bool scatter_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf,
 // For allgather, where all blocks have one size, and allgatherv.
 bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf,
                         const coll::block_layout& blocks);
+bool alltoall_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size);
 bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int root);
-bool allreduce_by_hosts(collective_call* call, const coll::reduction& what);
+// `fixed_order`: every rank combines the items of all, x0 op (x1 op (x2 ...)).
+bool allreduce_by_hosts(collective_call* call, const coll::reduction& what, bool fixed_order);
 // For reduce_scatter and reduce_scatterv. `blocks`: the blocks of the send buffer; what.size is
 // that of this rank's block.
 bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,

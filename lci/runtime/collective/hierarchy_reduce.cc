@@ -98,8 +98,7 @@ bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
   host_schedule p(call, hosts, 2, leads ? spare_of_allreduce(part, hosts.hosts()) : 0, leaders);
   p.steps.meet<coll::reduce_scatterv>(
       host_schedule::up,
-      coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op},
-      own.offset, what.size);
+      coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op}, parts);
   if (leads) {
     p.among_leaders([&](collective_schedule* others) {
       allreduce_by_messages(others, out + own.offset, p.steps.room(), part);
@@ -149,10 +148,10 @@ bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int roo
   return true;
 }
 
-bool allreduce_by_hosts(collective_call* call, const coll::reduction& what) {
+bool allreduce_by_hosts(collective_call* call, const coll::reduction& what, bool fixed_order) {
   const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas(*call));
   if (hosts == nullptr || what.size == 0) return false;
-  if (!hosts->is_in_order()) return allreduce_by_gathering(call, what, *hosts);
+  if (fixed_order || !hosts->is_in_order()) return allreduce_by_gathering(call, what, *hosts);
   const int count = std::min(call->runtime().attr().coll_host_leaders, hosts->least_ranks());
   if (count > 1 && what.size >= least_for_leaders) {
     return allreduce_by_leaders(call, what, *hosts, count);

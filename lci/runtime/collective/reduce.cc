@@ -201,8 +201,10 @@ void reduce_directly(collective_schedule* p, const coll::reduction& asked,
 
 void reduce_x::operator()() const {
   if (!get_thread_team().is_empty()) {
-    return rt::thread_call(*this, coll::operation_kind::reduce)
-        .reduce(get_sendbuf(), get_recvbuf(), get_count(), get_item_size(), get_op(), get_root());
+    rt::thread_call call(*this, coll::operation_kind::reduce);
+    call.refuse(get_deterministic(), "deterministic");
+    return call.reduce(get_sendbuf(), get_recvbuf(), get_count(), get_item_size(), get_op(),
+                       get_root());
   }
   const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "reduce");
   rt::check_op(get_op(), "reduce");
@@ -214,6 +216,14 @@ void reduce_x::operator()() const {
   if (bytes > 0 &&
       call.is_shared(bytes, call.sizes().combined_in_area, coll::fits_pieces(get_item_size()))) {
     return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
+  }
+  if (get_deterministic()) {
+    const auto operands = static_cast<size_t>(call.rank() == get_root() ? call.size() : 0);
+    rt::collective_schedule p(call, rt::bytes_of(operands, bytes, call.name()));
+    if (bytes > 0) {
+      rt::reduce_in_fixed_order(&p, rt::reduction_of(*this, bytes), get_root(), p.room());
+    }
+    return p.run();
   }
   if (rt::reduce_by_hosts(&call, rt::reduction_of(*this, bytes), get_root())) return;
   rt::collective_schedule p(call, 2 * bytes);
@@ -240,6 +250,7 @@ void allreduce_x::operator()() const {
   if (!get_thread_team().is_empty()) {
     rt::thread_call call(*this, coll::operation_kind::allreduce);
     call.refuse(get_algorithm() != allreduce_algorithm_t::none, "algorithm");
+    call.refuse(get_deterministic(), "deterministic");
     return call.reduce(get_sendbuf(), get_recvbuf(), get_count(), get_item_size(), get_op(), -1);
   }
   const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "allreduce");
@@ -249,16 +260,18 @@ void allreduce_x::operator()() const {
   rt::collective_call call(*this, coll::operation_kind::allreduce);
   const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), "allreduce");
   call.begin({{}, -1, bytes, get_item_size()}, get_op());
-  allreduce_algorithm_t algorithm = get_algorithm();
+  allreduce_algorithm_t algorithm =
+      get_deterministic() ? allreduce_algorithm_t::none : get_algorithm();
   if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
       call.is_shared(bytes, call.sizes().combined_in_area,
                      coll::fits_pieces(get_item_size(), call.size() - 1))) {
     return call.run<coll::allreduce>(rt::reduction_of(*this, bytes));
   }
   if (algorithm == allreduce_algorithm_t::none &&
-      rt::allreduce_by_hosts(&call, rt::reduction_of(*this, bytes))) {
+      rt::allreduce_by_hosts(&call, rt::reduction_of(*this, bytes), get_deterministic())) {
     return;
   }
+  if (get_deterministic()) return rt::run_fixed_allreduce(call, rt::reduction_of(*this, bytes));
   const auto n = static_cast<size_t>(call.size());
   if (algorithm == allreduce_algorithm_t::none && bytes >= rt::ring_threshold && n > 2) {
     algorithm = allreduce_algorithm_t::ring;
@@ -299,13 +312,15 @@ void reduce_scatter_x::operator()() const {
   rt::check_buffer(get_recvbuf(), block, call.name(), "recvbuf");
   const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
   call.begin({{}, -1, block, get_item_size()}, get_op());
-  reduce_scatter_algorithm_t algorithm = get_algorithm();
+  reduce_scatter_algorithm_t algorithm =
+      get_deterministic() ? reduce_scatter_algorithm_t::none : get_algorithm();
   if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
       call.is_shared(all, call.sizes().combined_in_area,
                      coll::fits_pieces(get_item_size(), call.size() - 1))) {
     return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block));
   }
-  if (algorithm == reduce_scatter_algorithm_t::none && call.by_hosts(0, 0) != nullptr &&
+  if (algorithm == reduce_scatter_algorithm_t::none && !get_deterministic() &&
+      call.by_hosts(0, 0) != nullptr &&
       rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, block),
                                   coll::equal_blocks(call.size(), block))) {
     return;
@@ -339,10 +354,14 @@ void reduce_scatterv_x::operator()() const {
   rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
   rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
   call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())}, get_op());
-  if (all > 0 && call.is_shared(all, coll::arena::area_bytes)) {
-    return call.run<coll::reduce_scatterv>(rt::reduction_of(*this, own.size), own.offset, all);
+  if (all > 0 && call.is_shared(all, call.sizes().combined_in_area,
+                                coll::fits_pieces(get_item_size(), call.size() - 1))) {
+    return call.run<coll::reduce_scatterv>(rt::reduction_of(*this, own.size), blocks);
   }
-  if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;
+  if (!get_deterministic() &&
+      rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) {
+    return;
+  }
   const size_t others = static_cast<size_t>(call.size()) - 1;
   rt::collective_schedule p(call, rt::bytes_of(others, own.size, call.name()));
   if (all > 0) rt::reduce_directly(&p, rt::reduction_of(*this, own.size), blocks, p.room());

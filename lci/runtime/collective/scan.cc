@@ -64,8 +64,15 @@ void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
   call.begin({{}, -1, bytes, op.get_item_size()}, op.get_op());
   const coll::reduction what{op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(),
                              op.get_op()};
-  if (bytes > 0 && call.is_shared(bytes, coll::arena::area_bytes)) {
+  if (bytes > 0 &&
+      call.is_shared(bytes, call.sizes().combined_in_area, coll::fits_pieces(op.get_item_size()))) {
     return call.run<coll::scan>(what, kind);
+  }
+  if (op.get_deterministic()) {
+    const auto operands = static_cast<size_t>(call.rank()) + 1;
+    collective_schedule p(call, bytes_of(operands, bytes, call.name()));
+    if (bytes > 0) scan_in_fixed_order(&p, what, kind, p.room());
+    return p.run();
   }
   if (scan_by_hosts(&call, what, kind)) return;
   collective_schedule p(call, bytes_of(3, bytes, call.name()));

@@ -67,6 +67,7 @@ hierarchy::hierarchy(std::shared_ptr<shared_memory> memory, const std::vector<re
   least_ranks_ = static_cast<int>(reports.size());
   for (const std::vector<int>& each : places_) {
     least_ranks_ = std::min(least_ranks_, static_cast<int>(each.size()));
+    most_ranks_ = std::max(most_ranks_, static_cast<int>(each.size()));
   }
 }
 

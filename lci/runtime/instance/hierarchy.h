@@ -63,6 +63,8 @@ class hierarchy {
   int index_of(int place) const { return index_of_[static_cast<size_t>(place)]; }
   // The ranks of the host with the fewest.
   int least_ranks() const { return least_ranks_; }
+  // The ranks of the host with the most.
+  int most_ranks() const { return most_ranks_; }
   // Whether the places of each host follow each other, so that the order of hosts is that of
   // places.
   bool is_in_order() const { return is_in_order_; }
@@ -80,6 +82,7 @@ class hierarchy {
   int own_host_ = 0;
   int index_ = 0;
   int least_ranks_ = 0;
+  int most_ranks_ = 0;
   bool is_in_order_ = true;
   coll::arena::join_state joined_;
 };
