@@ -28,7 +28,7 @@ TEST(Synchronizer, KeepsTheOrderOfTheSignals) {
   constexpr int threshold = 3;
   synchronizer tested(with_threshold(threshold));
   status_t taken[threshold];
-  for (int round = 0; round < 1000; ++round) {  // the thread becomes the owner of the lock meanwhile
+  for (int round = 0; round < 1000; ++round) {  // meanwhile the thread becomes the lock's owner
     for (tag_t number = 0; number < threshold; ++number) {
       EXPECT_FALSE(tested.ready());
       tested.signal(numbered(number));
