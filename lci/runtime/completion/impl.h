@@ -77,8 +77,8 @@ class alignas(64) counter : public library_comp {
 };
 
 // Collects `sync_threshold` statuses. A signal blocks only for a signal of another thread, for a
-// few dozen instructions. A thread that signals alone executes no locked instruction, which would wait
-// for its earlier stores: those of a message go to lines in another processor's cache.
+// few dozen instructions. A thread that signals alone executes no locked instruction, which would
+// wait for its earlier stores: those of a message go to lines in another processor's cache.
 // Invariants, within a round:
 //   I1  0 <= filled_ <= threshold_, and the first `filled_` statuses are written
 //   I2  filled_ grows only under lock_, and the round ends only in take(), which only runs when
