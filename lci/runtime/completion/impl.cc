@@ -1,5 +1,8 @@
 #include "lci/runtime/completion/impl.h"
 
+#include <mutex>
+
+#include "lci/base/backoff.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/core/throw.h"
 
@@ -18,15 +21,23 @@ synchronizer::synchronizer(const comp_attr_t& attributes)
           base::make_aligned_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
 
 void synchronizer::signal(status_t status) {
+  if (const ds::biased_lock::owner_guard guard(lock_); guard) return add(status);
+  base::backoff backoff;
+  while (!lock_.try_lock()) backoff.idle();
+  const std::lock_guard<ds::biased_lock> guard(lock_, std::adopt_lock);
+  add(status);
+}
+
+// Requires lock_.
+inline void synchronizer::add(const status_t& status) {
   // S1: acquire pairs with S4, so that this status is not written before the last round's are read.
-  const int ticket = tickets_.fetch_add(1, std::memory_order_acquire);
-  if (ticket >= threshold_) {
-    tickets_.fetch_sub(1, std::memory_order_relaxed);
-    throw_logic_error("synchronizer \"", attr.name, "\" was signaled ", ticket + 1,
+  const int filled = filled_.load(std::memory_order_acquire);
+  if (__builtin_expect(filled == threshold_, 0)) {
+    throw_logic_error("synchronizer \"", attr.name, "\" was signaled ", filled + 1,
                       " times and waits for ", threshold_);
   }
-  statuses_[static_cast<size_t>(ticket)] = status;
-  filled_.fetch_add(1, std::memory_order_release);  // S2: pairs with S3
+  statuses_[static_cast<size_t>(filled)] = status;
+  filled_.store(filled + 1, std::memory_order_release);  // S2: pairs with S3
 }
 
 bool synchronizer::ready() const {
@@ -37,8 +48,7 @@ void synchronizer::take(status_t* out) {
   if (out != nullptr) {
     for (int i = 0; i < threshold_; ++i) out[i] = statuses_[static_cast<size_t>(i)];
   }
-  filled_.store(0, std::memory_order_relaxed);
-  tickets_.store(0, std::memory_order_release);  // S4: pairs with S1; publishes filled_ too
+  filled_.store(0, std::memory_order_release);  // S4: pairs with S1
 }
 
 void growing_completion_queue::describe(observe::rank_report* report) {

@@ -10,6 +10,7 @@
 #include "lci/api/comp.hpp"
 #include "lci/base/cache_aligned.h"
 #include "lci/ds/array_queue.h"
+#include "lci/ds/biased_lock.h"
 #include "lci/ds/lcrq.h"
 #include "lci/observe/subject.h"
 
@@ -75,10 +76,13 @@ class alignas(64) counter : public library_comp {
   std::atomic<int64_t> value_{0};
 };
 
-// Collects `sync_threshold` statuses. signal is wait-free.
+// Collects `sync_threshold` statuses. A signal blocks only for a signal of another thread, for a
+// few dozen instructions. A thread that signals alone executes no locked instruction, which would
+// wait for its earlier stores: those of a message go to lines in another processor's cache.
 // Invariants, within a round:
-//   I1  0 <= filled_ <= tickets_, and exactly `filled_` of the first `tickets_` statuses are
-//   written I2  the round ends only in take(), which only runs when filled_ == threshold
+//   I1  0 <= filled_ <= threshold_, and the first `filled_` statuses are written
+//   I2  filled_ grows only under lock_, and the round ends only in take(), which only runs when
+//       filled_ == threshold_
 class alignas(64) synchronizer : public library_comp {
  public:
   static constexpr attr_comp_type_t type = attr_comp_type_t::sync;
@@ -89,10 +93,12 @@ class alignas(64) synchronizer : public library_comp {
   void take(status_t* out);
 
  private:
-  const int threshold_;
-  std::atomic<int> tickets_{0};
+  void add(const status_t& status);
+
+  alignas(64) const int threshold_;
   std::atomic<int> filled_{0};
   const base::aligned_array<status_t> statuses_;
+  ds::biased_lock lock_;
 };
 
 // Statuses in the order of completion.
