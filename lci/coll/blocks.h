@@ -1,4 +1,5 @@
-// Allgatherv, alltoallv and reduce_scatterv, as one rank carries them out in an arena: blocks of different sizes.
+// Allgatherv, alltoallv and reduce_scatterv, as one rank carries them out in an arena: blocks of
+// different sizes.
 // Arguments are those of lci/api/coll.hpp, checked; sizes are in bytes.
 #ifndef LCI_COLL_BLOCKS_H_
 #define LCI_COLL_BLOCKS_H_

@@ -82,8 +82,8 @@ void allreduce_by_parts(collective_schedule* p, char* buffer, char* spare,
                         const coll::reduction& what);
 size_t spare_of_parts(const coll::reduction& what, int ranks);
 
-// What the option `deterministic` asks for: items are combined as x0 op (x1 op (x2 ...)), as in
-// shared memory, by reduce_directly() and by these. `room`: at the root, so many bytes for each
+// The ways of the option `deterministic`: reduce_directly() and these combine items as x0 op (x1 op
+// (x2 ...)), as shared memory does. `room`: at the root, so many bytes for each
 // rank; so many for this rank and each before it. The buffers may be one.
 void run_fixed_allreduce(const collective_call& call, const coll::reduction& what);
 void reduce_in_fixed_order(collective_schedule* p, const coll::reduction& what, int root,

@@ -20,10 +20,19 @@ synchronizer::synchronizer(const comp_attr_t& attributes)
       statuses_(
           base::make_aligned_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
 
-void synchronizer::signal(status_t status) {
-  if (const ds::biased_lock::owner_guard guard(lock_); guard) return add(status);
+synchronizer::~synchronizer() {
+  lock();
+  lock_.unlock();
+}
+
+void synchronizer::lock() {
   base::backoff backoff;
   while (!lock_.try_lock()) backoff.idle();
+}
+
+void synchronizer::signal(status_t status) {
+  if (const ds::biased_lock::owner_guard guard(lock_); guard) return add(status);
+  lock();
   const std::lock_guard<ds::biased_lock> guard(lock_, std::adopt_lock);
   add(status);
 }

@@ -87,6 +87,9 @@ class alignas(64) synchronizer : public library_comp {
  public:
   static constexpr attr_comp_type_t type = attr_comp_type_t::sync;
   explicit synchronizer(const comp_attr_t& attributes);
+  // The program may free a synchronizer that is ready. The signal that made it ready may still have
+  // the lock then, for which the destructor waits.
+  ~synchronizer() override;
   void signal(status_t status) override;
   bool ready() const;
   // Requires ready(). One thread at a time.
@@ -94,6 +97,7 @@ class alignas(64) synchronizer : public library_comp {
 
  private:
   void add(const status_t& status);
+  void lock();
 
   alignas(64) const int threshold_;
   std::atomic<int> filled_{0};

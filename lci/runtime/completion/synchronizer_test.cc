@@ -1,6 +1,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -89,6 +90,30 @@ TEST(Synchronizer, LosesNoSignalOfSeveralThreads) {
     }
   }
   for (std::thread& other : others) other.join();
+}
+
+// The address sanitizer finds a signal that touches a synchronizer after it was ready.
+TEST(Synchronizer, MayBeFreedAsSoonAsItIsReady) {
+  constexpr int rounds = 20000;
+  std::atomic<synchronizer*> next{nullptr};
+  std::thread other([&] {
+    for (int round = 0; round < rounds; ++round) {
+      base::backoff backoff;
+      synchronizer* signaled = nullptr;
+      while ((signaled = next.exchange(nullptr)) == nullptr) backoff.idle();
+      signaled->signal(numbered(static_cast<tag_t>(round)));
+    }
+  });
+  for (int round = 0; round < rounds; ++round) {
+    const auto tested = std::make_unique<synchronizer>(with_threshold(1));
+    next.store(tested.get());
+    base::backoff backoff;
+    while (!tested->ready()) backoff.idle();
+    status_t taken;
+    tested->take(&taken);
+    EXPECT_EQ(static_cast<tag_t>(round), taken.tag);
+  }
+  other.join();
 }
 
 }  // namespace
