@@ -167,7 +167,7 @@
     "ofi, over TCP: bytes of the largest message that is sent by copy, even if a packet of the "   \
     "pool holds less (tcp;ofi_rxm: 16368 at most; less in jobs of many ranks)")                   \
   X(size_t, ofi_piece_size, 0,                                                                     \
-    "ofi, over TCP: bytes of a large message that are written at a time; 0: 480 KiB where the "    \
+    "ofi, over TCP: bytes of a large message that are written at a time; 0: 192 KiB where the "    \
     "kernel paces its sends (congestion control bbr), else all")                                   \
   X(bool, alloc_default_endpoint, true, "whether a default endpoint is made with the device")      \
   X(bool, alloc_progress_endpoint, false,                                                          \

@@ -27,7 +27,7 @@ bool is_paced(std::string_view congestion_control) {
 }
 
 size_t choose_piece(size_t attribute, std::string_view congestion_control) {
-  constexpr size_t paced = size_t{480} << 10;
+  constexpr size_t paced = size_t{192} << 10;
   if (attribute != 0) return attribute;
   return is_paced(congestion_control) ? paced : SIZE_MAX;
 }

@@ -23,9 +23,8 @@ bool is_paced(std::string_view congestion_control);
 // which the receiver read while the connection was busy. So a sender that always has bytes queued
 // is slowed by each delay of the receiver, for long after it. A delivery while nothing is queued
 // counts only if it is faster. So messages that leave in pieces, with a moment in between, keep the
-// estimate high. Over the loopback, messages of 1 MiB, several at a time, had 1.5 to 1.7 times the
-// bandwidth with pieces of 480 KiB, 1.2 to 1.3 times with 128 to 448 KiB, and no gain with
-// 512 KiB. Without pacing (cubic), pieces only cost: between nothing and a fifth.
+// estimate high. docs/performance/collectives.md compares sizes of pieces. Without pacing (cubic),
+// pieces only cost: between nothing and a quarter.
 size_t choose_piece(size_t attribute, std::string_view congestion_control);
 
 }  // namespace lci::net::ofi

@@ -17,7 +17,7 @@ TEST(Pacing, BbrIsPaced) {
 }
 
 TEST(Pacing, MessagesLeaveInPiecesOnlyWhereTheyArePaced) {
-  EXPECT_EQ(choose_piece(0, "bbr"), size_t{480} << 10);
+  EXPECT_EQ(choose_piece(0, "bbr"), size_t{192} << 10);
   EXPECT_EQ(choose_piece(0, "cubic"), SIZE_MAX);
   EXPECT_EQ(choose_piece(0, ""), SIZE_MAX);
 }
