@@ -92,6 +92,18 @@ class lcrq {
   }
   lcrq(const lcrq&) = delete;
   lcrq& operator=(const lcrq&) = delete;
+  // The queue may be destroyed as soon as the last value was popped, although its push may not have
+  // returned. The destructor waits for that.
+  ~lcrq() {
+    typename Atomics::backoff backoff;
+    for (size_t number = 0; number < places_.size(); ++number) {
+      const place* const one = places_.find(number);
+      while (one != nullptr && one->pushing.load(std::memory_order_acquire)) backoff.idle();
+    }
+    store_.for_each_segment([&backoff](const spsc_ring& values) {
+      while (values.is_in_push()) backoff.idle();
+    });
+  }
 
   // Appends the value. Throws std::bad_alloc if memory is needed and not available; then the value
   // is not in the queue.
@@ -176,6 +188,17 @@ class lcrq {
 
   [[gnu::noinline]] void push_slowly(const T& value) {
     place& mine = my_place();
+    mine.pushing.store(true, std::memory_order_relaxed);
+    try {
+      push_as(mine, value);
+    } catch (...) {
+      mine.pushing.store(false, std::memory_order_relaxed);
+      throw;
+    }
+    mine.pushing.store(false, std::memory_order_release);
+  }
+
+  void push_as(place& mine, const T& value) {
     slot& filled = store_.at(mine.slot);
     Atomics::plain_write(filled.bytes, sizeof(T));
     std::memcpy(filled.bytes, &value, sizeof(T));
@@ -335,8 +358,12 @@ class lcrq {
   // Whether the operation that returned `unsure` counts. The lock excludes the thread that seals
   // the SPSC segment.
   [[gnu::noinline]] bool was_pushed(ring* to) const {
-    const std::lock_guard<lock_type> guard(change_);
-    return spsc_of(to).was_pushed();
+    const bool counts = [&] {
+      const std::lock_guard<lock_type> guard(change_);
+      return spsc_of(to).was_pushed();
+    }();
+    spsc_of(to).leave();
+    return counts;
   }
   [[gnu::noinline]] bool was_popped(ring* from) const {
     const std::lock_guard<lock_type> guard(change_);

@@ -96,6 +96,11 @@ class lcrq_rings {
     return spsc_segments_.back().get();
   }
 
+  template <class Use>
+  void for_each_segment(const Use& use) const {
+    for (const auto& segment : spsc_segments_) use(segment->values);
+  }
+
   // The ring is drained, and in use no longer.
   void put_back(ring* drained) {
     if (drained->is_spsc) {

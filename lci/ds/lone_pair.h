@@ -41,6 +41,7 @@ class lone_pair {
     // Numbers of operations outside SPSC segments; written by the thread only.
     atomic<uint64_t> pushes{0};
     atomic<uint64_t> pops{0};
+    atomic<bool> pushing{false};  // in such a push; written by the thread only
     // Only for the thread: when it next checks whether it is alone, and how long it waits after
     // that.
     uint64_t asks_at = SpscPolicy::first_rounds;

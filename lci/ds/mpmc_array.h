@@ -60,9 +60,11 @@ class mpmc_array {
     const element* elements() const { return reinterpret_cast<const element*>(this + 1); }
   };
   struct destroy {
-    void operator()(array* old) const { ::operator delete(static_cast<void*>(old)); }
+    void operator()(array* old) const {
+      std::destroy_n(old->elements(), old->length);
+      ::operator delete(static_cast<void*>(old));
+    }
   };
-  static_assert(std::is_trivially_destructible_v<element>);
   static_assert(alignof(element) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
   array* grow(const array* old, size_t needed) {

@@ -116,6 +116,16 @@ MUTANTS = {
         "tail_.load(std::memory_order_acquire);  // A3",
         "tail_.load(std::memory_order_relaxed);",
     ),
+    "owned_push_unseen": (
+        "owned_ring.h",
+        "pushing_.store(true, std::memory_order_relaxed);",
+        "",
+    ),
+    "lcrq_push_unseen": (
+        "lcrq.h",
+        "mine.pushing.store(true, std::memory_order_relaxed);",
+        "",
+    ),
     "lcrq_no_process_barrier": (
         "lcrq.h",
         "Atomics::process_barrier();",

@@ -24,6 +24,7 @@
 #include "lci/ds/biased_not_withdrawn.h"
 #include "lci/ds/biased_withdraw_unordered.h"
 #include "lci/ds/lcrq_no_process_barrier.h"
+#include "lci/ds/lcrq_push_unseen.h"
 #include "lci/ds/lcrq_segment_dropped_early.h"
 #include "lci/ds/lock_not_exclusive.h"
 #include "lci/ds/lock_unordered.h"
@@ -38,6 +39,7 @@
 #include "lci/ds/owned_popper_not_disowned.h"
 #include "lci/ds/owned_push_counted.h"
 #include "lci/ds/owned_push_unordered.h"
+#include "lci/ds/owned_push_unseen.h"
 #include "lci/ds/owned_seal_unordered.h"
 #include "lci/ds/pool_get_twice.h"
 #include "lci/ds/pool_put_unordered.h"
@@ -146,6 +148,17 @@ TEST(Mutants, Lcrq) {
       early = nullptr;
   expect_found(mutant(no_barrier, {"-++", "+---"}), "not linearizable");
   expect_found(mutant(early, {"++++++", "------"}), "not linearizable");
+}
+
+// The last value is popped, and the queue destroyed, while the push of that value is in progress.
+TEST(Mutants, EndOfAnLcrq) {
+  using in_segment =
+      lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_immediately<owned_push_unseen::owned_ring>>;
+  using in_ring = lcrq_push_unseen::lcrq<uint64_t, scheduled_atomics, wide_cell>;
+  expect_found([] { return std::make_unique<ending_scenario<unbounded<in_segment, 2>>>(1, 4); },
+               "use after end");
+  expect_found([] { return std::make_unique<ending_scenario<unbounded<in_ring, 2>>>(1, 2); },
+               "use after end");
 }
 
 TEST(Mutants, MpmcArray) {

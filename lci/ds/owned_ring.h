@@ -52,6 +52,8 @@ namespace lci::ds {
 //       which still has a value.
 //   D1, the release of sealed_, pairs with D2, its acquire: begin_, end_, and, since A3, an acquire
 //       of tail_ in seal(), pairs with A1, the values.
+//   E   a thread that has popped a value has seen, by A2, that its push began. E1, the release at the
+//       end of the push, pairs with E2, the acquire of is_in_push.
 template <class T, class Atomics = std_atomics>
 class owned_ring {
   static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
@@ -76,25 +78,22 @@ class owned_ring {
   owned_ring(const owned_ring&) = delete;
   owned_ring& operator=(const owned_ring&) = delete;
 
+  // After `unsure`, the pusher must call leave().
   [[gnu::always_inline]] result push(const T& value) {
     const uint32_t me = Atomics::known_thread_number();
     if (__builtin_expect(pusher_.load(std::memory_order_relaxed) != me, 0)) {
       return result::not_owner;
     }
-    const uint64_t ticket = tail_.load(std::memory_order_relaxed);
-    Atomics::plain_read(&head_seen_, sizeof head_seen_);
-    if (__builtin_expect(ticket - head_seen_ > mask_, 0)) {
-      Atomics::plain_write(&head_seen_, sizeof head_seen_);
-      head_seen_ = head_.load(std::memory_order_acquire);                   // B2
-      if (still_mine(pusher_, me) != result::ok) return result::not_owner;  // C
-      if (ticket - head_seen_ > mask_) return result::refused;
-    }
-    slot& filled = slots_[ticket & mask_];
-    Atomics::plain_write(filled.bytes, sizeof(T));
-    std::memcpy(filled.bytes, &value, sizeof(T));
-    tail_.store(ticket + 1, std::memory_order_release);  // A1
-    return still_mine(pusher_, me);
+    pushing_.store(true, std::memory_order_relaxed);
+    const result answer = push_as(me, value);
+    if (__builtin_expect(answer != result::unsure, 1)) leave();
+    return answer;
   }
+  // The pusher no longer uses the ring in this call.
+  [[gnu::always_inline]] void leave() { pushing_.store(false, std::memory_order_release); }  // E1
+  // Whether a push still uses the ring, although its value has been popped by the calling thread,
+  // or by one before it. The ring must not be freed before that is over.
+  bool is_in_push() const { return pushing_.load(std::memory_order_acquire); }  // E2
 
   // May write *out even if it returns false.
   [[gnu::always_inline]] result pop(T* out) {
@@ -170,6 +169,22 @@ class owned_ring {
     unsigned char bytes[sizeof(T)];
   };
 
+  [[gnu::always_inline]] result push_as(uint32_t me, const T& value) {
+    const uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    Atomics::plain_read(&head_seen_, sizeof head_seen_);
+    if (__builtin_expect(ticket - head_seen_ > mask_, 0)) {
+      Atomics::plain_write(&head_seen_, sizeof head_seen_);
+      head_seen_ = head_.load(std::memory_order_acquire);                   // B2
+      if (still_mine(pusher_, me) != result::ok) return result::not_owner;  // C
+      if (ticket - head_seen_ > mask_) return result::refused;
+    }
+    slot& filled = slots_[ticket & mask_];
+    Atomics::plain_write(filled.bytes, sizeof(T));
+    std::memcpy(filled.bytes, &value, sizeof(T));
+    tail_.store(ticket + 1, std::memory_order_release);  // A1
+    return still_mine(pusher_, me);
+  }
+
   template <class Owner>
   static result still_mine(const Owner& owner, uint32_t me) {
     Atomics::light_barrier();  // C
@@ -197,6 +212,7 @@ class owned_ring {
 
   alignas(contention_distance) atomic<uint64_t> tail_{0};
   uint64_t head_seen_ = 0;  // for the pusher: an earlier head_
+  atomic<bool> pushing_{false};
 
   alignas(contention_distance) atomic<uint64_t> head_{0};
   uint64_t tail_seen_ = 0;  // for the popper: an earlier tail_

@@ -105,6 +105,27 @@ TEST(Structures, WideLcrqWithSpscSegments) { expect_right_spsc<wide_cell>(); }
 
 TEST(Structures, NarrowLcrqWithSpscSegments) { expect_right_spsc<narrow_cell>(); }
 
+template <class Queue>
+void expect_right_end() {
+  for (const auto& [pushers, values] : {std::pair<size_t, size_t>{1, 4}, {2, 2}}) {
+    SCOPED_TRACE(testing::Message() << pushers << " threads push " << values << " values each");
+    expect_right([pushers = pushers, values = values] {
+      return std::make_unique<ending_scenario<Queue>>(pushers, values);
+    });
+  }
+}
+
+TEST(Structures, AnArrayQueueMayEndWithItsLastValue) {
+  expect_right_end<bounded<array_queue<uint64_t, scheduled_atomics>, 4>>();
+}
+
+TEST(Structures, AnLcrqMayEndWithItsLastValue) {
+  expect_right_end<unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell>, 2>>();
+  expect_right_end<unbounded<lcrq<uint64_t, scheduled_atomics, narrow_cell>, 2>>();
+  expect_right_end<
+      unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_immediately<>>, 2>>();
+}
+
 struct one_bucket : basic_matching_table<scheduled_atomics> {
   one_bucket() : basic_matching_table(1) {}
 };

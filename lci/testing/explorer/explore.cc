@@ -1,10 +1,22 @@
 #include "lci/testing/explorer/explore.h"
 
+#include <utility>
 #include <vector>
 
 #include "lci/testing/explorer/scheduler.h"
 
 namespace lci::ds::explorer {
+
+namespace {
+
+// After a failure the structure may be in any state. Threads are still in the middle of operations,
+// for which its destructor might wait.
+void keep(std::unique_ptr<scenario> failed) {
+  static auto& kept = *new std::vector<std::unique_ptr<scenario>>;
+  kept.push_back(std::move(failed));
+}
+
+}  // namespace
 
 exploration explore(const std::function<std::unique_ptr<scenario>()>& make, choices& from,
                     size_t most_runs, size_t most_steps) {
@@ -16,14 +28,17 @@ exploration explore(const std::function<std::unique_ptr<scenario>()>& make, choi
     }
     ++result.runs;
     scheduler run(from, most_steps);
-    const std::unique_ptr<scenario> tested = make();
+    std::unique_ptr<scenario> tested = make();
     std::vector<std::function<void()>> bodies;
     for (size_t i = 0; i < tested->threads(); ++i)
       bodies.push_back([&tested, i] { tested->run(i); });
     run.run(bodies);
     result.failure = run.failure();
-    // After a failure the structure may be in any state.
-    if (result.failure.empty()) result.failure = tested->finish();
+    if (!result.failure.empty()) {
+      keep(std::move(tested));
+    } else {
+      result.failure = tested->finish();
+    }
     if (result.failure.empty()) continue;
     result.schedule = from.schedule();
     break;

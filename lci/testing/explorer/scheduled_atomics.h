@@ -30,9 +30,13 @@ class scheduled_atomic {
   scheduled_atomic(U value) {  // NOLINT: as std::atomic's
     newest().value = value;
     if (scheduler* s = scheduler::active()) {
+      s->begin_life(this);
       newest().writer = maker_ = s->self();
       newest().write = made_ = s->tick();
     }
+  }
+  ~scheduled_atomic() {
+    if (scheduler* s = scheduler::active()) s->end_life(this);
   }
   scheduled_atomic(const scheduled_atomic&) = delete;
   scheduled_atomic& operator=(const scheduled_atomic&) = delete;
@@ -124,6 +128,7 @@ class scheduled_atomic {
   void begin(scheduler* s) const {
     if (s == nullptr) return;
     s->step();
+    s->check_life(this);
     if (!s->knows(maker_, made_)) {
       s->fail(base::StrCat("data race: thread ", s->self(), " uses an atomic that thread ", maker_,
                            " made, with no order between them"));

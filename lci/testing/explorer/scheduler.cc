@@ -177,6 +177,12 @@ void scheduler::process_barrier() {
   see_barriers();
 }
 
+void scheduler::check_life(const void* atomic) {
+  if (ended_.count(atomic) == 0) return;
+  fail(base::StrCat("use after end: thread ", self_, " uses an atomic that has been destroyed"));
+  step();  // for ever
+}
+
 template <class Use>
 void scheduler::for_each_granule(const void* address, size_t size, const Use& use) {
   const auto begin = reinterpret_cast<uintptr_t>(address);

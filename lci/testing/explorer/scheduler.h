@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lci/testing/explorer/choices.h"
@@ -102,6 +103,11 @@ class scheduler {
   void light_barrier();
   void process_barrier();
 
+  // The life of an atomic. A thread that uses one that has ended fails, before it does.
+  void begin_life(const void* atomic) { ended_.erase(atomic); }
+  void end_life(const void* atomic) { ended_.insert(atomic); }
+  void check_life(const void* atomic);
+
   // Ordinary reads and writes. Fails if a write of another thread (for a write, also a read) is
   // ordered neither before nor after.
   void plain_read(const void* address, size_t size);
@@ -142,6 +148,7 @@ class scheduler {
   std::array<vector_clock, max_threads + 1> shown_;
   std::array<vector_clock, max_threads + 1> at_light_barrier_;
   std::unordered_map<uintptr_t, granule> plain_;
+  std::unordered_set<const void*> ended_;
 };
 
 }  // namespace lci::ds::explorer

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -60,6 +61,37 @@ class queue_scenario : public scenario {
   const size_t capacity_;
   Queue queue_;
   recorder<transfer, scheduled_clock> log_;
+};
+
+// Each thread but the last one pushes some values, and the last one pops all of them, and then
+// destroys the queue, which a push may not use any more.
+template <class Queue>
+class ending_scenario : public scenario {
+ public:
+  ending_scenario(size_t pushers, size_t values) : pushers_(pushers), values_(values) {}
+
+  size_t threads() const override { return pushers_ + 1; }
+  void run(size_t number) override {
+    if (number < pushers_) {
+      for (size_t i = 1; i <= values_; ++i) queue_->push(i);
+      return;
+    }
+    for (size_t left = pushers_ * values_; left > 0;) {
+      uint64_t value = 0;
+      if (queue_->pop(&value)) {
+        --left;
+      } else {
+        scheduled_atomics::pause();
+      }
+    }
+    queue_.reset();
+  }
+  std::string finish() override { return queue_ == nullptr ? "" : "the queue was not emptied"; }
+
+ private:
+  const size_t pushers_;
+  const size_t values_;
+  std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
 };
 
 // Inserts into a matching structure: 's' a send, 'r' a receive, all with one key. The memory that a
