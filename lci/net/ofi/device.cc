@@ -70,7 +70,8 @@ packet_settings choose_packets(const ofi_context& context, const device_config& 
                                const device_limits& limits, const void* device) {
   const provider& from = context.chosen_provider();
   const auto peers = static_cast<size_t>(context.size()) - 1;
-  const size_t receives = std::min(config.queues.receives, from.info->rx_attr->size);
+  const size_t room = receives_grow(from.name()) ? SIZE_MAX : from.info->rx_attr->size;
+  const size_t receives = std::min(config.queues.receives, room);
   packet_settings chosen = {};
   chosen.packet_bytes = choose_packet_bytes(context, config);
   chosen.largest_message = limits.max_send;

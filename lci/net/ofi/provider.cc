@@ -175,8 +175,10 @@ bool is_mature(std::string_view provider, uint32_t version) {
   return provider != "net" || FI_MAJOR(version) >= 117;
 }
 
+bool receives_grow(std::string_view provider) { return provider == "tcp" || provider == "net"; }
+
 bool needs_wait_set(std::string_view provider, uint32_t version) {
-  return (provider == "net" || provider == "tcp") && FI_VERSION_LT(version, FI_VERSION(118, 10));
+  return (provider == "tcp" || provider == "net") && FI_VERSION_LT(version, FI_VERSION(118, 10));
 }
 
 bool is_over_tcp(std::string_view provider) {

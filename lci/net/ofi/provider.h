@@ -46,6 +46,10 @@ bool completes_in_order(std::string_view provider);
 // provider net was under development before libfabric 1.17.
 bool is_mature(std::string_view provider, uint32_t version);
 
+// Whether the provider keeps posted receives in memory that grows: tcp and net, without a layer.
+// Elsewhere fi_rx_attr::size is the most.
+bool receives_grow(std::string_view provider);
+
 // Whether the descriptor of a completion queue of the provider stays readable after the first
 // completion, unless the queue is part of a wait set: net, and tcp without a layer, before
 // libfabric 1.18.1. `version`: as for is_mature.

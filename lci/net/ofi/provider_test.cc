@@ -36,6 +36,13 @@ TEST(Provider, NetIsChosenByItselfOnlyWhereItHasMatured) {
   EXPECT_TRUE(is_mature("tcp;ofi_rxm", FI_VERSION(111, 0)));
 }
 
+TEST(Provider, ReceivesGrowWithoutALayer) {
+  EXPECT_TRUE(receives_grow("net"));
+  EXPECT_TRUE(receives_grow("tcp"));
+  EXPECT_FALSE(receives_grow("tcp;ofi_rxm"));
+  EXPECT_FALSE(receives_grow("verbs;ofi_rxm"));
+}
+
 TEST(Provider, ADescriptorThatStaysReadableNeedsAWaitSet) {
   EXPECT_TRUE(needs_wait_set("net", FI_VERSION(117, 0)));
   EXPECT_TRUE(needs_wait_set("tcp", FI_VERSION(118, 0)));
