@@ -118,8 +118,8 @@ MUTANTS = {
     ),
     "owned_push_unseen": (
         "owned_ring.h",
-        "pushing_.store(true, std::memory_order_relaxed);",
-        "",
+        "return returned_.load(std::memory_order_acquire) !=",
+        "return false && returned_.load(std::memory_order_acquire) !=",
     ),
     "lcrq_push_unseen": (
         "lcrq.h",

@@ -52,8 +52,8 @@ namespace lci::ds {
 //       which still has a value.
 //   D1, the release of sealed_, pairs with D2, its acquire: begin_, end_, and, since A3, an acquire
 //       of tail_ in seal(), pairs with A1, the values.
-//   E   a thread that has popped a value has seen, by A2, that its push began. E1, the release at the
-//       end of the push, pairs with E2, the acquire of is_in_push.
+//   E   a thread that has popped a value reads, by A2, a tail_ that counts its push. E1, the release
+//       at the end of the push, pairs with E2, the acquire of is_in_push.
 template <class T, class Atomics = std_atomics>
 class owned_ring {
   static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
@@ -84,16 +84,20 @@ class owned_ring {
     if (__builtin_expect(pusher_.load(std::memory_order_relaxed) != me, 0)) {
       return result::not_owner;
     }
-    pushing_.store(true, std::memory_order_relaxed);
     const result answer = push_as(me, value);
-    if (__builtin_expect(answer != result::unsure, 1)) leave();
+    if (__builtin_expect(answer == result::ok, 1)) leave();
     return answer;
   }
   // The pusher no longer uses the ring in this call.
-  [[gnu::always_inline]] void leave() { pushing_.store(false, std::memory_order_release); }  // E1
+  [[gnu::always_inline]] void leave() {
+    returned_.store(tail_.load(std::memory_order_relaxed), std::memory_order_release);  // E1
+  }
   // Whether a push still uses the ring, although its value has been popped by the calling thread,
   // or by one before it. The ring must not be freed before that is over.
-  bool is_in_push() const { return pushing_.load(std::memory_order_acquire); }  // E2
+  bool is_in_push() const {
+    return returned_.load(std::memory_order_acquire) !=  // E2
+           tail_.load(std::memory_order_relaxed);
+  }
 
   // May write *out even if it returns false.
   [[gnu::always_inline]] result pop(T* out) {
@@ -211,8 +215,8 @@ class owned_ring {
   uint64_t end_ = 0;    // written before sealed_
 
   alignas(contention_distance) atomic<uint64_t> tail_{0};
-  uint64_t head_seen_ = 0;  // for the pusher: an earlier head_
-  atomic<bool> pushing_{false};
+  uint64_t head_seen_ = 0;        // for the pusher: an earlier head_
+  atomic<uint64_t> returned_{0};  // tail_, when the last push returned
 
   alignas(contention_distance) atomic<uint64_t> head_{0};
   uint64_t tail_seen_ = 0;  // for the popper: an earlier tail_
