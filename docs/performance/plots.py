@@ -224,7 +224,7 @@ def startup_chart():
 
 def draw_all():
     """The contents of the files, by name."""
-    over_tcp = "TCP on the loopback, two near processors"
+    over_tcp = "TCP on the loopback, two far processors"
     return {
         "overview.svg": overview(),
         "shared-memory-latency.svg": latency_chart("shared-memory.md", "8 B one way over shared memory", NEAR),
