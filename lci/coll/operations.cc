@@ -66,11 +66,8 @@ bool reduce::step_in_pieces() {
     return put_whole(number, bytes, slot, {own, what_.size});
   };
   const auto get = [&](uint64_t number) {
-    const piece each = piece_of(number, bytes, what_.size);
-    combine_piece(
-        {what_.size, what_.item_size, what_.op, own, own == what_.recvbuf, size()}, number,
-        each.begin, each.bytes, [](int) { return size_t{0}; },
-        static_cast<char*>(what_.recvbuf) + each.begin);
+    combine_whole({what_.size, what_.item_size, what_.op, own, own == what_.recvbuf, size()},
+                  number, bytes, static_cast<char*>(what_.recvbuf));
   };
   return exchange(rank() == root_ ? part::reads : part::writes, -1, put, get);
 }

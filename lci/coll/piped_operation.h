@@ -112,6 +112,12 @@ class piped_operation : public operation {
   template <class InSlot>
   void combine_piece(const operands& what, uint64_t number, size_t offset, size_t bytes,
                      const InSlot& in_slot, char* result);
+  // The same of pieces of `bytes` bytes that put_whole() has copied; `result` is that of all.
+  void combine_whole(const operands& what, uint64_t number, size_t bytes, char* result) {
+    const piece each = piece_of(number, bytes, what.total);
+    const auto in_slot = [](int) { return size_t{0}; };
+    combine_piece(what, number, each.begin, each.bytes, in_slot, result + each.begin);
+  }
 
  private:
   uint64_t turn_of_ = 0;  // the operation, by number, to which the next two belong

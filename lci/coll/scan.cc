@@ -32,11 +32,9 @@ bool scan::step_in_pieces() {
     return put_whole(number, bytes, slot, {own, what_.size});
   };
   const auto get = [&](uint64_t number) {
-    const piece each = piece_of(number, bytes, what_.size);
     // The own items are the last operand, if they are one, and may be overwritten.
-    combine_piece(
-        {what_.size, what_.item_size, what_.op, own, false, ranks()}, number, each.begin,
-        each.bytes, [](int) { return size_t{0}; }, result + each.begin);
+    combine_whole({what_.size, what_.item_size, what_.op, own, false, ranks()}, number, bytes,
+                  result);
   };
   const part does = rank() == 0 ? part::writes : rank() + 1 == size() ? part::reads : part::both;
   const bool in_place = own == result;

@@ -174,6 +174,20 @@ class lcrq {
   static auto& spsc_of(ring* r) { return store_type::spsc_of(r); }
   static auto& cells_of(ring* r) { return store_type::cells_of(r); }
 
+  // Sets place::pushing, also while an exception leaves the push.
+  class push_in_progress {
+   public:
+    explicit push_in_progress(place* mine) : mine_(*mine) {
+      mine_.pushing.store(true, std::memory_order_relaxed);
+    }
+    ~push_in_progress() { mine_.pushing.store(false, std::memory_order_release); }
+    push_in_progress(const push_in_progress&) = delete;
+    push_in_progress& operator=(const push_in_progress&) = delete;
+
+   private:
+    place& mine_;
+  };
+
   place& my_place() {
     return places_.mine([this](size_t number) {
       const std::lock_guard<lock_type> guard(change_);
@@ -188,17 +202,7 @@ class lcrq {
 
   [[gnu::noinline]] void push_slowly(const T& value) {
     place& mine = my_place();
-    mine.pushing.store(true, std::memory_order_relaxed);
-    try {
-      push_as(mine, value);
-    } catch (...) {
-      mine.pushing.store(false, std::memory_order_relaxed);
-      throw;
-    }
-    mine.pushing.store(false, std::memory_order_release);
-  }
-
-  void push_as(place& mine, const T& value) {
+    const push_in_progress until_return(&mine);
     slot& filled = store_.at(mine.slot);
     Atomics::plain_write(filled.bytes, sizeof(T));
     std::memcpy(filled.bytes, &value, sizeof(T));

@@ -123,7 +123,7 @@ MUTANTS = {
     ),
     "lcrq_push_unseen": (
         "lcrq.h",
-        "mine.pushing.store(true, std::memory_order_relaxed);",
+        "mine_.pushing.store(true, std::memory_order_relaxed);",
         "",
     ),
     "lcrq_no_process_barrier": (

@@ -24,7 +24,7 @@ bool is_paced(std::string_view congestion_control);
 // is slowed by each delay of the receiver, for long after it. A delivery while nothing is queued
 // counts only if it is faster. So messages that leave in pieces, with a moment in between, keep the
 // estimate high. docs/performance/collectives.md compares sizes of pieces. Without pacing (cubic),
-// pieces only cost: between nothing and a quarter.
+// pieces only cost: between nothing and a third.
 size_t choose_piece(size_t attribute, std::string_view congestion_control);
 
 }  // namespace lci::net::ofi

@@ -24,6 +24,10 @@ namespace {
 constexpr std::string_view order[] = {"cxi", "efa", "psm3",        "opx",     "psm2", "verbs",
                                       "tcp", "net", "tcp;ofi_rxm", "sockets", "shm"};
 
+bool is_tcp_without_layer(std::string_view provider) {
+  return provider == "tcp" || provider == "net";
+}
+
 constexpr uint32_t api_version = FI_VERSION(1, 14);
 
 base::StatusOr<bool> read_sharing() {
@@ -175,10 +179,10 @@ bool is_mature(std::string_view provider, uint32_t version) {
   return provider != "net" || FI_MAJOR(version) >= 117;
 }
 
-bool receives_grow(std::string_view provider) { return provider == "tcp" || provider == "net"; }
+bool receives_grow(std::string_view provider) { return is_tcp_without_layer(provider); }
 
 bool needs_wait_set(std::string_view provider, uint32_t version) {
-  return (provider == "tcp" || provider == "net") && FI_VERSION_LT(version, FI_VERSION(118, 10));
+  return is_tcp_without_layer(provider) && FI_VERSION_LT(version, FI_VERSION(118, 10));
 }
 
 bool is_over_tcp(std::string_view provider) {
