@@ -211,7 +211,14 @@ class [[nodiscard]] post_recv_x : public post_matched_options<post_recv_x, void*
   [[nodiscard]] post_recv_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
-  status_t operator()() const { return post(args(post_form_t::recv, direction_t::IN)); }
+  [[gnu::always_inline]] status_t operator()() const {
+    if (__builtin_expect(
+            is_plain() && get_allow_posted() && get_mr() == mr_t() && is_of_default_engine(), 1)) {
+      return rt::post_receive(get_device(), get_rank(), buffer(), get_size(), get_tag(),
+                              get_local_comp(), get_user_context());
+    }
+    return post(args(post_form_t::recv, direction_t::IN));
+  }
 };
 /// post_recv_x with the default of every option.
 /// @relates post_recv_x

@@ -82,6 +82,10 @@ bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_b
                 rcomp_t remote_comp, mr_t mr);
 bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr);
+// A receive whose options are the default ones, but for `device` and `user_context`. Does what
+// post() does.
+status_t post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
+                      comp_t local_comp, void* user_context);
 }  // namespace rt
 /// @endcond
 

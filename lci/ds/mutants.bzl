@@ -168,8 +168,8 @@ MUTANTS = {
     ),
     "pool_get_twice": (
         "stealing_pool.h",
-        "mine.slot(--mine.top).exchange(nullptr, std::memory_order_acquire)",
-        "mine.slot(--mine.top).load(std::memory_order_acquire)",
+        "return slot.exchange(nullptr, std::memory_order_acquire)",
+        "return slot.load(std::memory_order_acquire)",
     ),
     "pool_put_unordered": (
         "stealing_pool.h",

@@ -81,15 +81,8 @@ class stealing_pool {
   // lock. Throws std::bad_alloc if this is the thread's first call and memory is not available.
   T* get() {
     place& mine = my_place();
-    if constexpr (PrivateMagazines) {
-      if (__builtin_expect(mine.top == mine.bottom, 0)) return refill(mine);
-      slot_type& newest = mine.slot(--mine.top);
-      T* const element = newest.load(std::memory_order_relaxed);
-      newest.store(nullptr, std::memory_order_relaxed);
-      return element;
-    }
-    while (mine.top != mine.bottom) {
-      T* element = mine.slot(--mine.top).exchange(nullptr, std::memory_order_acquire);  // A2
+    while (__builtin_expect(mine.top != mine.bottom, 1)) {
+      T* const element = empty(mine.slot(--mine.top));
       if (__builtin_expect(element != nullptr, 1)) return element;
     }
     return refill(mine);
@@ -192,6 +185,14 @@ class stealing_pool {
     });
   }
 
+  // Takes the element of a slot of the calling thread; null if a thief was faster.
+  static T* empty(slot_type& slot) {
+    if constexpr (!PrivateMagazines) return slot.exchange(nullptr, std::memory_order_acquire);  // A2
+    T* const element = slot.load(std::memory_order_relaxed);
+    slot.store(nullptr, std::memory_order_relaxed);
+    return element;
+  }
+
   // The slow path of get(), when the magazine is empty.
   __attribute__((noinline)) T* refill(place& mine) {
     if (mine.rest.size() > 0) {
@@ -253,7 +254,7 @@ class stealing_pool {
     T* moved[batch];
     size_t count = 0;
     for (size_t i = 0; i < batch; ++i) {
-      T* element = mine.slot(mine.bottom++).exchange(nullptr, std::memory_order_acquire);  // A2
+      T* const element = empty(mine.slot(mine.bottom++));
       if (element != nullptr) moved[count++] = element;
     }
     const bool keep = mine.rest.size() + count <= return_threshold_;
