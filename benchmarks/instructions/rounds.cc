@@ -40,8 +40,8 @@ struct state {
   lci::rcomp_t rcomp;
   lci::comp_t received;           // completion queue of the receives
   std::vector<uint64_t> buffers;  // of the receives of a burst
-  lci::mr_t mr;    // of `payload`
-  lci::rmr_t rmr;  // of the peer's
+  lci::mr_t mr;                   // of `payload`
+  lci::rmr_t rmr;                 // of the peer's
   int64_t polls = 0;
   uint64_t payload = 1;
 };

@@ -166,10 +166,15 @@ MUTANTS = {
         "locked_.store(false, std::memory_order_release)",
         "locked_.store(false, std::memory_order_relaxed)",
     ),
+    "objects_taken_twice": (
+        "object_pool.h",
+        "depot_ = depot_->next_batch;",
+        "",
+    ),
     "pool_get_twice": (
         "stealing_pool.h",
-        "return slot.exchange(nullptr, std::memory_order_acquire)",
-        "return slot.load(std::memory_order_acquire)",
+        "mine.slot(--mine.top).exchange(nullptr, std::memory_order_acquire)",
+        "mine.slot(--mine.top).load(std::memory_order_acquire)",
     ),
     "pool_put_unordered": (
         "stealing_pool.h",

@@ -30,6 +30,7 @@
 #include "lci/ds/lock_unordered.h"
 #include "lci/ds/mpmc_get_unordered.h"
 #include "lci/ds/mpmc_grow_unordered.h"
+#include "lci/ds/objects_taken_twice.h"
 #include "lci/ds/owned_late_head.h"
 #include "lci/ds/owned_no_light_barrier.h"
 #include "lci/ds/owned_no_second_look.h"
@@ -209,6 +210,11 @@ TEST(Mutants, BiasedLock) {
   expect_found(biased<enter_unordered>({2, 1}), "data race");
   expect_found(biased<withdraw_unordered>({2, 2}), "data race");
   expect_found(biased<not_withdrawn>({2, 1}), "the lock is held");
+}
+
+TEST(Mutants, ObjectPool) {
+  using taken_twice = objects_taken_twice::object_pool<pooled_element, scheduled_atomics, 1>;
+  expect_found([] { return std::make_unique<object_scenario<taken_twice>>(); }, "");
 }
 
 TEST(Mutants, StealingPool) {

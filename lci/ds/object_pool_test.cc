@@ -33,11 +33,33 @@ TEST(ObjectPool, CountsWhatIsInUse) {
   EXPECT_EQ(pool.in_use(), 1u);
 }
 
-TEST(ObjectPool, NoObjectHasTwoOwners) {
-  struct item {
-    std::atomic<int> owners{0};
-  };
-  object_pool<item> pool;
+// Objects that one thread makes and another one recycles come back: the pool does not grow.
+TEST(ObjectPool, ObjectsComeBackFromAnotherThread) {
+  object_pool<int> pool;
+  std::set<int*> seen;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int*> made;
+    for (int i = 0; i < 1000; ++i) made.push_back(pool.make());
+    seen.insert(made.begin(), made.end());
+    std::thread([&] {
+      for (int* each : made) pool.recycle(each);
+    }).join();
+    EXPECT_EQ(pool.in_use(), 0u);
+  }
+  // Two batches stay with the other thread, and the pool grows by half of a batch.
+  EXPECT_LE(seen.size(), 1000u + 2 * 64 + 32);
+}
+
+template <class Pool>
+class ObjectPools : public testing::Test {};
+struct item {
+  std::atomic<int> owners{0};
+};
+using PoolTypes = testing::Types<object_pool<item>, object_pool<item, std_atomics, 1>>;
+TYPED_TEST_SUITE(ObjectPools, PoolTypes);
+
+TYPED_TEST(ObjectPools, NoObjectHasTwoOwners) {
+  TypeParam pool;
   std::atomic<bool> shared{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -55,6 +77,7 @@ TEST(ObjectPool, NoObjectHasTwoOwners) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(shared);
+  EXPECT_EQ(pool.in_use(), 0u);
 }
 
 }  // namespace

@@ -28,9 +28,7 @@ namespace lci::ds {
 // thread sleeps, is busy elsewhere or has ended long ago. (A place remains when its thread ends,
 // and the next thread with that number takes it over.)
 //
-// With PrivateMagazines, threads steal only from deques: a get from the magazine costs no more than
-// a put, and each place keeps at most one magazine of elements out of reach of the other threads.
-// For a pool that can make more elements.
+// For a pool that can make more elements there is object_pool, whose threads need not steal.
 //
 // Owner is a function object: owner(element) is the number (base::thread_number) of the thread that
 // called reserve() for it. It must not change while the element is in the pool.
@@ -44,15 +42,14 @@ namespace lci::ds {
 // Invariants
 //   1. An element in the pool is in one slot of one magazine, or in one deque, or one thread is
 //      moving it between two of these.
-//   2. A slot becomes empty by an exchange, of any thread, whose result has the element (with
-//      PrivateMagazines also by a store, and only of the place's thread); it becomes full by a
-//      store of the place's thread only. Outside [bottom, top) slots are empty.
+//   2. A slot becomes empty by an exchange, of any thread, whose result has the element; it becomes
+//      full by a store of the place's thread only. Outside [bottom, top) slots are empty.
 //   3. A deque has room for all elements that its place's thread owns and return_threshold elements
 //      of others; a place takes no more elements of others. So a put always finds room.
 // Orders
 //   A1, the release of a slot's store, pairs with A2, the acquire of the exchange: the element's
 //       content. Deques do the same by their locks.
-template <class T, class Owner, class Atomics = std_atomics, bool PrivateMagazines = false>
+template <class T, class Owner, class Atomics = std_atomics>
 class stealing_pool {
  public:
   // Slots of a magazine.
@@ -82,7 +79,7 @@ class stealing_pool {
   T* get() {
     place& mine = my_place();
     while (__builtin_expect(mine.top != mine.bottom, 1)) {
-      T* const element = empty(mine.slot(--mine.top));
+      T* const element = mine.slot(--mine.top).exchange(nullptr, std::memory_order_acquire);  // A2
       if (__builtin_expect(element != nullptr, 1)) return element;
     }
     return refill(mine);
@@ -185,14 +182,6 @@ class stealing_pool {
     });
   }
 
-  // Takes the element of a slot of the calling thread; null if a thief was faster.
-  static T* empty(slot_type& slot) {
-    if constexpr (!PrivateMagazines) return slot.exchange(nullptr, std::memory_order_acquire);  // A2
-    T* const element = slot.load(std::memory_order_relaxed);
-    slot.store(nullptr, std::memory_order_relaxed);
-    return element;
-  }
-
   // The slow path of get(), when the magazine is empty.
   __attribute__((noinline)) T* refill(place& mine) {
     if (mine.rest.size() > 0) {
@@ -204,10 +193,9 @@ class stealing_pool {
     }
     // Deques of all threads first: elements in a magazine are about to be used.
     const size_t places = places_.size();
-    const size_t looks = PrivateMagazines ? places : 2 * places;
     mine.random = mine.random * 6364136223846793005u + 1442695040888963407u;
     const size_t first = static_cast<size_t>(mine.random >> 33) % places;
-    for (size_t i = 0; i < looks; ++i) {
+    for (size_t i = 0; i < 2 * places; ++i) {
       place* victim = places_.find((first + i) % places);
       if (victim == nullptr || victim == &mine) continue;
       T* got[batch];
@@ -254,7 +242,8 @@ class stealing_pool {
     T* moved[batch];
     size_t count = 0;
     for (size_t i = 0; i < batch; ++i) {
-      T* const element = empty(mine.slot(mine.bottom++));
+      T* const element =
+          mine.slot(mine.bottom++).exchange(nullptr, std::memory_order_acquire);  // A2
       if (element != nullptr) moved[count++] = element;
     }
     const bool keep = mine.rest.size() + count <= return_threshold_;

@@ -208,6 +208,12 @@ TEST(Structures, ObjectPool) {
   expect_right([] {
     return std::make_unique<object_scenario<object_pool<pooled_element, scheduled_atomics>>>();
   });
+  expect_right([] {
+    return std::make_unique<object_scenario<object_pool<pooled_element, scheduled_atomics, 1>>>();
+  });
+  expect_right([] {
+    return std::make_unique<object_scenario<object_pool<pooled_element, scheduled_atomics, 2>>>();
+  });
 }
 
 TEST(Structures, TicketTable) {

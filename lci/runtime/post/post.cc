@@ -275,10 +275,10 @@ status_t post_receive(device_t device, int rank, void* local_buffer, size_t size
   if (__builtin_expect(through != nullptr, 1)) {
     runtime_impl_t& runtime = through->runtime;
     matching_engine* const engine = runtime.default_matching_engine();
-    const bool is_usual =
-        static_cast<unsigned>(rank) < static_cast<unsigned>(runtime.size()) && tag != ANY_TAG &&
-        (local_buffer != nullptr || size == 0) && !(local_comp == COMP_NULL) &&
-        !(local_comp == COMP_NULL_RETRY) && is_live(*local_comp.p_impl) && engine != nullptr;
+    const bool is_usual = static_cast<unsigned>(rank) < static_cast<unsigned>(runtime.size()) &&
+                          tag != ANY_TAG && (local_buffer != nullptr || size == 0) &&
+                          !(local_comp == COMP_NULL) && !(local_comp == COMP_NULL_RETRY) &&
+                          is_live(*local_comp.p_impl) && engine != nullptr;
     if (__builtin_expect(is_usual, 1)) {
       status_t status;
       const error_t result = post_receive(*engine, {tag, rank, matching_policy_t::rank_tag, false},

@@ -393,8 +393,9 @@ class pool_scenario : public scenario {
   size_t uses_ = 0;
 };
 
-// Threads make objects and use them. Each recycles its own objects or, if it has one, an object of
-// the other thread.
+// Threads make three objects at a time and use them: more than a pool with batches of one object
+// keeps for a thread. Each recycles its own objects or, if it has one, an object of the other
+// thread.
 template <class Pool>
 class object_scenario : public scenario {
  public:
@@ -403,9 +404,12 @@ class object_scenario : public scenario {
     for (int round = 0; round < 2; ++round) {
       pooled_element* first = pool_.make();
       pooled_element* second = pool_.make();
+      pooled_element* third = pool_.make();
       use(first);
       use(second);
+      use(third);
       pool_.recycle(first);
+      pool_.recycle(third);
       pooled_element* other = offered_[1 - number].exchange(nullptr, std::memory_order_acquire);
       if (other != nullptr) {
         use(other);
