@@ -56,18 +56,16 @@ class piped_operation : public operation {
   //   put(number, slot)  copies the piece of this rank into the slot; false: it can't yet
   //   get(number)        uses the piece of all writers, with slot_of()
   // `writer`: the only rank that writes; -1: all others do. Each piece is read after the one before
-  // it, and written after the one before it.
+  // it, and written after the one before it. A rank that does both reads a piece after it has
+  // written its own one with that number: the results may take the place of what it offers.
   template <class Put, class Get>
   bool exchange(part own, int writer, const Put& put, const Get& get) {
     return exchange_some(
-        own, [writer](int from) { return writer < 0 || from == writer; }, put_first::no, put, get);
+        own, [writer](int from) { return writer < 0 || from == writer; }, put, get);
   }
-  // Whether this rank uses a piece only after it has copied its own one with that number, since the
-  // results take its place.
-  enum class put_first { no, yes };
   // As exchange(), where this rank reads the pieces of the ranks for which reads(rank) is true.
   template <class Reads, class Put, class Get>
-  bool exchange_some(part own, const Reads& reads, put_first order, const Put& put, const Get& get);
+  bool exchange_some(part own, const Reads& reads, const Put& put, const Get& get);
   // For put(): what this rank offers.
   struct block {
     const char* data;
@@ -126,8 +124,7 @@ class piped_operation : public operation {
 };
 
 template <class Reads, class Put, class Get>
-bool piped_operation::exchange_some(part own, const Reads& reads, put_first order, const Put& put,
-                                    const Get& get) {
+bool piped_operation::exchange_some(part own, const Reads& reads, const Put& put, const Get& get) {
   coll::pipes& all = pipes();
   const uint64_t first = first_piece();
   const uint64_t count = piece_count();
@@ -140,7 +137,7 @@ bool piped_operation::exchange_some(part own, const Reads& reads, put_first orde
     if (read_ == count) all.release(first + count);
   }
   const auto can_read = [&] {
-    if (order == put_first::yes && read_ >= written_) return false;
+    if (read_ >= written_) return false;
     return holds_for_others([&](int from) {
       if (!reads(from)) return true;
       if (read_ == 0 && !has_reached(from, offered)) return false;

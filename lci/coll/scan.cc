@@ -37,10 +37,8 @@ bool scan::step_in_pieces() {
                   result);
   };
   const part does = rank() == 0 ? part::writes : rank() + 1 == size() ? part::reads : part::both;
-  const bool in_place = own == result;
   return exchange_some(
-      does, [this](int from) { return from < rank(); }, in_place ? put_first::yes : put_first::no,
-      put, get);
+      does, [this](int from) { return from < rank(); }, put, get);
 }
 
 bool scan::step() {

@@ -48,34 +48,48 @@ enum class reading { possible, impossible };
 constexpr crossovers default_sizes = {8 << 10, 4 << 10, 2 << 10, size_t{1} << 30};
 constexpr crossovers sizes_without_pipes = {8 << 10, 32 << 10, 2 << 10, 0};
 
-// Calls body(rank) as each of `size` ranks, and returns when all have returned.
-inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
-                      reading memory = reading::possible, const crossovers& sizes = default_sizes) {
+// Ranks whose operations the test carries out as it likes.
+class test_ranks {
+ public:
+  explicit test_ranks(int size, reading memory = reading::possible,
+                      const crossovers& sizes = default_sizes) {
+    std::vector<void*> blocks;
+    for (int r = 0; r < size; ++r) {
+      memories_.emplace_back(new page[arena::block_bytes() / sizeof(page)]());
+      blocks.push_back(memories_.back().get());
+    }
+    arena::reader read;
+    if (memory == reading::possible) {
+      read = [](int, void* to, uint64_t from, size_t bytes) {
+        std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), bytes);
+        return true;
+      };
+    }
+    for (int r = 0; r < size; ++r) {
+      arenas_.push_back(std::make_unique<arena>(r, blocks, read, sizes));
+      ranks_.emplace_back(arenas_.back().get());
+    }
+  }
+
+  test_rank& operator[](int rank) { return ranks_[static_cast<size_t>(rank)]; }
+
+ private:
   struct page {
     alignas(4096) unsigned char bytes[4096];
   };
-  std::vector<std::unique_ptr<page[]>> memories;
-  std::vector<void*> blocks;
-  for (int r = 0; r < size; ++r) {
-    memories.emplace_back(new page[arena::block_bytes() / sizeof(page)]());
-    blocks.push_back(memories.back().get());
-  }
-  arena::reader read;
-  if (memory == reading::possible) {
-    read = [](int, void* to, uint64_t from, size_t bytes) {
-      std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), bytes);
-      return true;
-    };
-  }
-  std::vector<std::unique_ptr<arena>> arenas;
-  for (int r = 0; r < size; ++r) arenas.push_back(std::make_unique<arena>(r, blocks, read, sizes));
+  std::vector<std::unique_ptr<page[]>> memories_;
+  std::vector<std::unique_ptr<arena>> arenas_;
+  std::vector<test_rank> ranks_;
+};
+
+// Calls body(rank) as each of `size` ranks, and returns when all have returned.
+inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
+                      reading memory = reading::possible, const crossovers& sizes = default_sizes) {
+  test_ranks ranks(size, memory, sizes);
   const fail_fast guard;
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r) {
-    threads.emplace_back([&body, &arenas, r] {
-      test_rank rank(arenas[static_cast<size_t>(r)].get());
-      body(rank);
-    });
+    threads.emplace_back([&body, &ranks, r] { body(ranks[r]); });
   }
   for (std::thread& each : threads) each.join();
 }
