@@ -126,7 +126,8 @@ class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
       : post_options(rank, local_buffer, size, local_comp), remote_comp_argument(remote_comp) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(post_short<post_form_t::am>(get_tag(), get_remote_comp()), 1)) {
+    if (__builtin_expect(post_short<post_form_t::am>(get_tag(), get_remote_comp()), 1) ||
+        post_short_registered<post_form_t::am>(get_tag(), get_remote_comp())) {
       return done(get_tag());
     }
     post_args_t args = this->args(post_form_t::am, direction_t::OUT);
@@ -183,7 +184,9 @@ class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(is_of_default_engine() && post_short<post_form_t::send>(get_tag()), 1)) {
+    if (__builtin_expect(is_of_default_engine(), 1) &&
+        (__builtin_expect(post_short<post_form_t::send>(get_tag()), 1) ||
+         post_short_registered<post_form_t::send>(get_tag()))) {
       return done(get_tag());
     }
     return post(args(post_form_t::send, direction_t::OUT));

@@ -77,6 +77,10 @@ bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_b
                 rcomp_t remote_comp);
 bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
+bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, tag_t tag, rcomp_t remote_comp, mr_t mr);
+bool post_short(form<post_form_t::send>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, tag_t tag, mr_t mr);
 bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
                 rcomp_t remote_comp, mr_t mr);

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <type_traits>
 
 #include "lci/ds/atomics.h"
+#include "lci/ds/lock_bypass.h"
 #include "lci/ds/matching_links.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
@@ -29,7 +29,8 @@ namespace lci::ds {
 // the digits of a hash, and by the logarithm of the number of keys as long as these are spread.
 //
 // Thread safety: every member by any thread at any time, except construction and destruction. They
-// block only for an operation of another thread in the same bucket. Nothing is allocated unless
+// block only for an operation of another thread in the same bucket. A thread that mostly uses the
+// table alone takes no locks in the short ways, try_take and try_wait (lock_bypass.h). Nothing is allocated unless
 // more keys, or (with pooled_links) more entries, wait behind the lines than ever before.
 //
 // Invariants, for each bucket, under its lock
@@ -39,7 +40,8 @@ namespace lci::ds {
 //   2. No two waiting entries of different kinds would match.
 //   3. A node of the tree has an entry of either kind. The keys of the branch i of a node at depth
 //      d have i as the digit d of their hashes, as do those of all deeper nodes.
-template <class Atomics, class Links = pooled_links<Atomics>>
+template <class Atomics, class Links = pooled_links<Atomics>,
+          class Bypass = basic_lock_bypass<Atomics>>
 class basic_matching_table {
  public:
   using entry_type = matching_type;
@@ -73,7 +75,7 @@ class basic_matching_table {
   template <class Same, class Make>
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     bucket& b = bucket_of(key);
-    const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
+    const bucket_guard guard(*this, b);
     matching_link** own = nullptr;  // list that this entry would join
     for (uint32_t i = 0; i < b.count; ++i) {
       if (b.line[i].key != key) continue;
@@ -98,13 +100,67 @@ class basic_matching_table {
     return nullptr;
   }
 
+  // The most frequent insertions, in few instructions: while all entries of a bucket have one key,
+  // one type and their place in its line. Otherwise, or while another thread uses the bucket, these
+  // do nothing, and insert() must follow. With own_links only.
+
+  // Returns the oldest waiting entry, removed, if it has this key and the other type, and same(entry)
+  // is true; else null.
+  template <class Same>
+  [[gnu::always_inline]] matching_link* try_take(uint64_t key, entry_type type, const Same& same) {
+    static_assert(Links::in_values);
+    bucket& b = bucket_of(key);
+    const short_guard guard(*this, b);
+    if (!guard) return nullptr;
+    matching_link* const first = b.line[0].value;
+    const bool is_there = b.count == 1 && b.line[0].key == key && b.type(0) != type;
+    if (__builtin_expect(!is_there || !same(first), 0)) return nullptr;
+    matching_link* const next = first->next;
+    if (__builtin_expect(next == nullptr, 1)) {
+      b.count = 0;
+      b.types = 0;
+    } else {
+      next->last = first->last;
+      b.line[0].value = next;
+    }
+    return first;
+  }
+
+  // Whether an entry waits: the one that try_make() returned, unless that was null. It does not
+  // throw.
+  template <class TryMake>
+  [[gnu::always_inline]] bool try_wait(uint64_t key, entry_type type, const TryMake& try_make) {
+    static_assert(Links::in_values);
+    bucket& b = bucket_of(key);
+    const short_guard guard(*this, b);
+    if (!guard || __builtin_expect(b.more != nullptr, 0)) return false;
+    matching_link* first = nullptr;  // of the list of this key and type
+    if (__builtin_expect(b.count != 0, 0)) {
+      if (b.count != 1 || b.line[0].key != key || b.type(0) != type) return false;
+      first = b.line[0].value;
+    }
+    matching_link* const added = try_make();
+    if (__builtin_expect(added == nullptr, 0)) return false;
+    added->next = nullptr;
+    if (__builtin_expect(first != nullptr, 0)) {
+      first->last->next = added;
+      first->last = added;
+      return true;
+    }
+    added->last = added;
+    b.line[0] = {key, added};
+    b.count = 1;
+    b.types = static_cast<uint8_t>(type);
+    return true;
+  }
+
   // Removes every waiting entry for which take(value, type) is true, bucket by bucket under its
   // lock: `take` may not call back or throw. Not for fast paths.
   template <class Take>
   void remove_if(const Take& take) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
+      const bucket_guard guard(*this, b);
       // From the back, as a removal moves the items behind it.
       for (uint32_t i = b.count; i > 0; --i) {
         auto& value = b.line[i - 1].value;
@@ -126,7 +182,7 @@ class basic_matching_table {
   void for_each(const Use& use) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
+      const bucket_guard guard(*this, b);
       for (uint32_t i = 0; i < b.count; ++i) {
         const item& at = b.line[i];
         if constexpr (Links::in_values) {
@@ -141,11 +197,11 @@ class basic_matching_table {
 
   // The greatest number of nodes that a search for a key meets behind a line. Touches every bucket:
   // for tests and reports.
-  size_t greatest_depth() const {
+  size_t greatest_depth() {
     size_t greatest = 0;
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
+      const bucket_guard guard(*this, b);
       greatest = std::max(greatest, depth(b.more));
     }
     return greatest;
@@ -196,6 +252,53 @@ class basic_matching_table {
       for (; i < count; ++i) line[i] = line[i + 1];
     }
   };
+
+  // The bucket is this thread's. The locks of buckets are those of the bypass.
+  class bucket_guard {
+   public:
+    bucket_guard(basic_matching_table& table, bucket& b) : lock_(b.lock) {
+      lock_.lock();
+      table.bypass_.exclude_owner();
+    }
+    ~bucket_guard() { lock_.unlock(); }
+    bucket_guard(const bucket_guard&) = delete;
+    bucket_guard& operator=(const bucket_guard&) = delete;
+
+   private:
+    basic_spinlock<Atomics>& lock_;
+  };
+  // The same of a thread that may be the owner of the bypass. Does not wait: false if another
+  // thread uses the bucket.
+  class short_guard {
+   public:
+    [[gnu::always_inline]] short_guard(basic_matching_table& table, bucket& b)
+        : bypass_(table.bypass_), lock_(b.lock), slot_(bypass_.try_enter()) {
+      if (__builtin_expect(slot_ != Bypass::no_slot, 1)) {
+        has_it_ = !lock_.is_locked();
+      } else {
+        has_it_ = lock_.try_lock();
+        if (has_it_) bypass_.exclude_owner();
+      }
+    }
+    [[gnu::always_inline]] ~short_guard() {
+      if (__builtin_expect(slot_ != Bypass::no_slot, 1)) {
+        bypass_.leave(slot_);
+      } else if (has_it_) {
+        lock_.unlock();
+        bypass_.count_use();
+      }
+    }
+    short_guard(const short_guard&) = delete;
+    short_guard& operator=(const short_guard&) = delete;
+    explicit operator bool() const { return __builtin_expect(has_it_, 1); }
+
+   private:
+    Bypass& bypass_;
+    basic_spinlock<Atomics>& lock_;
+    const uint32_t slot_;
+    bool has_it_;
+  };
+
   // With other atomics (tests) buckets are constructed one by one, and may be larger.
   static constexpr bool zero_is_empty = std::is_same_v<Atomics, std_atomics>;
   static_assert(!zero_is_empty || sizeof(bucket) == 64, "a bucket is a cache line");
@@ -346,6 +449,7 @@ class basic_matching_table {
   bucket* buckets_ = nullptr;
   Links links_;
   object_pool<node, Atomics> nodes_;
+  Bypass bypass_;
 };
 
 using matching_table = basic_matching_table<std_atomics>;

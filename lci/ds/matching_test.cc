@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "lci/ds/matching_queue.h"
 #include "lci/ds/matching_table.h"
+#include "lci/testing/scenarios/adapters.h"
 
 namespace lci::ds {
 namespace {
@@ -28,7 +29,8 @@ struct table_of_many : matching_table {
 };
 
 // A table whose values are links: value(n) is the link of number n.
-class linked_table_of_two {
+template <class Table, size_t Buckets>
+class linked_table {
  public:
   void* insert(uint64_t key, void* added, type kind) {
     return insert(
@@ -60,13 +62,16 @@ class linked_table_of_two {
   }
 
   std::vector<matching_link> links_ = std::vector<matching_link>(300001);
-  linked_matching_table table_{2};
+  Table table_{Buckets};
 };
+using linked_table_of_two = linked_table<linked_matching_table, 2>;
+using short_table_of_two = linked_table<explorer::short_ways<linked_matching_table>, 2>;
+using short_table_of_many = linked_table<explorer::short_ways<linked_matching_table>, 1024>;
 
 template <class Matching>
 class Matchings : public testing::Test {};
-using MatchingTypes =
-    testing::Types<table_of_one, table_of_two, table_of_many, linked_table_of_two, matching_queue>;
+using MatchingTypes = testing::Types<table_of_one, table_of_two, table_of_many, linked_table_of_two,
+                                     short_table_of_two, short_table_of_many, matching_queue>;
 TYPED_TEST_SUITE(Matchings, MatchingTypes);
 
 TYPED_TEST(Matchings, PairsTheTwoTypes) {

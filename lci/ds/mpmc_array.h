@@ -1,6 +1,7 @@
 #ifndef LCI_DS_MPMC_ARRAY_H_
 #define LCI_DS_MPMC_ARRAY_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -37,7 +38,7 @@ class mpmc_array {
   // Returns T() for an index that was never set.
   T get(size_t index) const {
     const array* now = current_.load(std::memory_order_acquire);  // A1
-    if (now == nullptr || index >= now->length) return T();
+    if (index >= now->length) return T();
     return now->elements()[index].load(std::memory_order_acquire);  // A2: pairs with R2
   }
 
@@ -45,7 +46,7 @@ class mpmc_array {
   void set(size_t index, T value) {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     array* now = current_.load(std::memory_order_relaxed);
-    if (now == nullptr || index >= now->length) now = grow(now, index + 1);
+    if (index >= now->length) now = grow(*now, index + 1);
     now->elements()[index].store(value,
                                  std::memory_order_release);  // R2: publishes what it points to
   }
@@ -67,22 +68,24 @@ class mpmc_array {
   };
   static_assert(alignof(element) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
-  array* grow(const array* old, size_t needed) {
-    size_t length = old == nullptr ? 16 : old->length;
+  array* grow(const array& old, size_t needed) {
+    size_t length = std::max<size_t>(16, old.length);
     while (length < needed) length *= 2;
     all_.reserve(all_.size() + 1);
     auto* grown = new (::operator new(sizeof(array) + length * sizeof(element))) array{length};
     all_.emplace_back(grown);
     for (size_t i = 0; i < length; ++i) {
-      const bool known = old != nullptr && i < old->length;
+      const bool known = i < old.length;
       new (&grown->elements()[i])
-          element(known ? old->elements()[i].load(std::memory_order_relaxed) : T());
+          element(known ? old.elements()[i].load(std::memory_order_relaxed) : T());
     }
     current_.store(grown, std::memory_order_release);  // R1
     return grown;
   }
 
-  typename Atomics::template atomic<array*> current_{nullptr};
+  // That of the beginning has no elements, so that get() need not ask whether there is one.
+  static inline array none_{0};
+  typename Atomics::template atomic<array*> current_{&none_};
   basic_spinlock<Atomics> lock_;
   std::vector<std::unique_ptr<array, destroy>> all_;  // guarded by lock_
 };

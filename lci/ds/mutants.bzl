@@ -26,43 +26,43 @@ MUTANTS = {
         "if (sequence == ticket + 1) {",
         "if (sequence >= ticket) {",
     ),
-    "biased_no_process_barrier": (
-        "biased_lock.h",
+    "owner_no_process_barrier": (
+        "ownership.h",
         "Atomics::process_barrier();",
         "",
     ),
-    "biased_no_light_barrier": (
-        "biased_lock.h",
+    "owner_no_light_barrier": (
+        "ownership.h",
         "Atomics::light_barrier();",
         "",
     ),
-    "biased_no_second_look": (
-        "biased_lock.h",
+    "owner_no_second_look": (
+        "ownership.h",
         "if (__builtin_expect(owner_.load(std::memory_order_relaxed) == owner, 1)) return slot;",
         "if (true) return slot;",
     ),
-    "biased_not_revoked": (
-        "biased_lock.h",
-        "owner_.store(nobody, std::memory_order_relaxed);",
+    "owner_not_revoked": (
+        "ownership.h",
+        "owner_.store(ending, std::memory_order_relaxed);",
         "",
     ),
-    "biased_leave_unordered": (
-        "biased_lock.h",
+    "owner_leave_unordered": (
+        "ownership.h",
         "std::memory_order_release);  // B1",
         "std::memory_order_relaxed);",
     ),
-    "biased_enter_unordered": (
-        "biased_lock.h",
+    "owner_enter_unordered": (
+        "ownership.h",
         "inside.load(std::memory_order_acquire)",
         "inside.load(std::memory_order_relaxed)",
     ),
-    "biased_withdraw_unordered": (
-        "biased_lock.h",
+    "owner_withdraw_unordered": (
+        "ownership.h",
         "std::memory_order_release);  // B3",
         "std::memory_order_relaxed);",
     ),
-    "biased_not_withdrawn": (
-        "biased_lock.h",
+    "owner_not_withdrawn": (
+        "ownership.h",
         "inside_[slot].store(false, std::memory_order_release);  // B3",
         "",
     ),
@@ -155,6 +155,31 @@ MUTANTS = {
         "mpmc_array.h",
         "current_.store(grown, std::memory_order_release)",
         "current_.store(grown, std::memory_order_relaxed)",
+    ),
+    "bypass_no_light_barrier": (
+        "lock_bypass.h",
+        "Atomics::light_barrier();",
+        "",
+    ),
+    "bypass_no_process_barrier": (
+        "lock_bypass.h",
+        "Atomics::process_barrier();",
+        "",
+    ),
+    "bypass_does_not_wait": (
+        "lock_bypass.h",
+        "while (owner_.is_anybody_inside()) backoff.idle();",
+        "(void)backoff;",
+    ),
+    "owner_freed_unordered": (
+        "ownership.h",
+        "owner_.store(nobody, std::memory_order_release);",
+        "owner_.store(nobody, std::memory_order_relaxed);",
+    ),
+    "table_lock_not_seen": (
+        "matching_table.h",
+        "has_it_ = !lock_.is_locked();",
+        "has_it_ = true;",
     ),
     "lock_not_exclusive": (
         "spinlock.h",

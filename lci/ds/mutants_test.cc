@@ -15,17 +15,14 @@
 #include "lci/ds/array_publish_unordered.h"
 #include "lci/ds/array_push_over.h"
 #include "lci/ds/array_take_unordered.h"
-#include "lci/ds/biased_enter_unordered.h"
-#include "lci/ds/biased_leave_unordered.h"
-#include "lci/ds/biased_no_light_barrier.h"
-#include "lci/ds/biased_no_process_barrier.h"
-#include "lci/ds/biased_no_second_look.h"
-#include "lci/ds/biased_not_revoked.h"
-#include "lci/ds/biased_not_withdrawn.h"
-#include "lci/ds/biased_withdraw_unordered.h"
+#include "lci/ds/biased_lock.h"
+#include "lci/ds/bypass_does_not_wait.h"
+#include "lci/ds/bypass_no_light_barrier.h"
+#include "lci/ds/bypass_no_process_barrier.h"
 #include "lci/ds/lcrq_no_process_barrier.h"
 #include "lci/ds/lcrq_push_unseen.h"
 #include "lci/ds/lcrq_segment_dropped_early.h"
+#include "lci/ds/lock_bypass.h"
 #include "lci/ds/lock_not_exclusive.h"
 #include "lci/ds/lock_unordered.h"
 #include "lci/ds/mpmc_get_unordered.h"
@@ -42,10 +39,20 @@
 #include "lci/ds/owned_push_unordered.h"
 #include "lci/ds/owned_push_unseen.h"
 #include "lci/ds/owned_seal_unordered.h"
+#include "lci/ds/owner_enter_unordered.h"
+#include "lci/ds/owner_freed_unordered.h"
+#include "lci/ds/owner_leave_unordered.h"
+#include "lci/ds/owner_no_light_barrier.h"
+#include "lci/ds/owner_no_process_barrier.h"
+#include "lci/ds/owner_no_second_look.h"
+#include "lci/ds/owner_not_revoked.h"
+#include "lci/ds/owner_not_withdrawn.h"
+#include "lci/ds/owner_withdraw_unordered.h"
 #include "lci/ds/pool_get_twice.h"
 #include "lci/ds/pool_put_unordered.h"
 #include "lci/ds/ring_hint_beyond.h"
 #include "lci/ds/ring_slot_kept.h"
+#include "lci/ds/table_lock_not_seen.h"
 #include "lci/ds/thread_arrival_unordered.h"
 #include "lci/ds/thread_full_round_broken.h"
 #include "lci/ds/thread_open_unordered.h"
@@ -188,28 +195,50 @@ TEST(Mutants, ThreadBarrier) {
                "some threads passed, and some not");
 }
 
-template <class Lock>
+template <template <class> class Owner>
 maker biased(const std::vector<size_t>& sections) {
-  return [=] { return std::make_unique<biased_lock_scenario<Lock>>(sections); };
+  using lock = basic_biased_lock<scheduled_atomics, 1, uint32_t{1} << 30, Owner>;
+  return [=] { return std::make_unique<biased_lock_scenario<lock>>(sections); };
 }
 
-TEST(Mutants, BiasedLock) {
-  using no_process_barrier = biased_no_process_barrier::basic_biased_lock<scheduled_atomics, 1>;
-  using no_light_barrier = biased_no_light_barrier::basic_biased_lock<scheduled_atomics, 1>;
-  using no_second_look = biased_no_second_look::basic_biased_lock<scheduled_atomics, 1>;
-  using not_revoked = biased_not_revoked::basic_biased_lock<scheduled_atomics, 1>;
-  using leave_unordered = biased_leave_unordered::basic_biased_lock<scheduled_atomics, 1>;
-  using enter_unordered = biased_enter_unordered::basic_biased_lock<scheduled_atomics, 1>;
-  using withdraw_unordered = biased_withdraw_unordered::basic_biased_lock<scheduled_atomics, 1>;
-  using not_withdrawn = biased_not_withdrawn::basic_biased_lock<scheduled_atomics, 1>;
-  expect_found(biased<no_process_barrier>({2, 1}), "data race");
-  expect_found(biased<no_light_barrier>({2, 1}), "data race");
-  expect_found(biased<no_second_look>({2, 1}), "data race");
-  expect_found(biased<not_revoked>({2, 1}), "data race");
-  expect_found(biased<leave_unordered>({2, 1}), "data race");
-  expect_found(biased<enter_unordered>({2, 1}), "data race");
-  expect_found(biased<withdraw_unordered>({2, 2}), "data race");
-  expect_found(biased<not_withdrawn>({2, 1}), "the lock is held");
+TEST(Mutants, Ownership) {
+  expect_found(biased<owner_no_process_barrier::ownership>({2, 1}), "data race");
+  expect_found(biased<owner_no_light_barrier::ownership>({2, 1}), "data race");
+  expect_found(biased<owner_no_second_look::ownership>({2, 1}), "data race");
+  expect_found(biased<owner_not_revoked::ownership>({2, 1}), "data race");
+  expect_found(biased<owner_leave_unordered::ownership>({2, 1}), "data race");
+  expect_found(biased<owner_enter_unordered::ownership>({2, 1}), "data race");
+  expect_found(biased<owner_withdraw_unordered::ownership>({2, 2}), "data race");
+  expect_found(biased<owner_not_withdrawn::ownership>({2, 1}), "the lock is held");
+}
+
+template <class Bypass>
+maker bypassed(size_t threads, size_t sections) {
+  return [=] { return std::make_unique<bypass_scenario<Bypass>>(threads, sections); };
+}
+
+TEST(Mutants, LockBypass) {
+  using no_light_barrier = bypass_no_light_barrier::basic_lock_bypass<scheduled_atomics, 1, 1>;
+  using no_process_barrier = bypass_no_process_barrier::basic_lock_bypass<scheduled_atomics, 1, 1>;
+  using does_not_wait = bypass_does_not_wait::basic_lock_bypass<scheduled_atomics, 1, 1>;
+  using freed_unordered =
+      basic_lock_bypass<scheduled_atomics, 1, 1, 1, owner_freed_unordered::ownership>;
+  expect_found(bypassed<no_light_barrier>(2, 2), "data race");
+  expect_found(bypassed<no_process_barrier>(2, 2), "data race");
+  expect_found(bypassed<does_not_wait>(2, 2), "data race");
+  expect_found(bypassed<freed_unordered>(3, 2), "data race");
+}
+
+TEST(Mutants, MatchingTable) {
+  class lock_not_seen
+      : public short_ways<table_lock_not_seen::basic_matching_table<
+            scheduled_atomics, own_links, basic_lock_bypass<scheduled_atomics, 1, 1>>> {
+   public:
+    lock_not_seen() : short_ways(1) {}
+  };
+  const std::vector<std::string> scripts = {"sr", "rs"};
+  expect_found([=] { return std::make_unique<matching_scenario<lock_not_seen>>(scripts); },
+               "data race");
 }
 
 TEST(Mutants, ObjectPool) {

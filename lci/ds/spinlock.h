@@ -36,6 +36,9 @@ class basic_spinlock {
     wait();
   }
 
+  // What was written before the unlock is visible to a thread that finds it unlocked.
+  bool is_locked() const { return locked_.load(std::memory_order_acquire); }
+
   void unlock() { locked_.store(false, std::memory_order_release); }  // A1
 
  private:

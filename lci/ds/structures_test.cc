@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/ds/biased_lock.h"
+#include "lci/ds/lock_bypass.h"
 #include "lci/ds/matching_queue.h"
 #include "lci/ds/matching_table.h"
 #include "lci/ds/mpmc_array.h"
@@ -134,6 +135,14 @@ struct linked_bucket : basic_matching_table<scheduled_atomics, own_links> {
   linked_bucket() : basic_matching_table(1) {}
 };
 
+// By the short ways where possible. A thread that uses it becomes the owner of the bypass at once.
+class bucket_in_short
+    : public short_ways<basic_matching_table<scheduled_atomics, own_links,
+                                             basic_lock_bypass<scheduled_atomics, 1, 1>>> {
+ public:
+  bucket_in_short() : short_ways(1) {}
+};
+
 template <class Matching>
 void expect_right_matching() {
   for (const std::vector<std::string>& scripts : std::vector<std::vector<std::string>>{
@@ -146,6 +155,18 @@ void expect_right_matching() {
 TEST(Structures, MatchingTable) { expect_right_matching<one_bucket>(); }
 
 TEST(Structures, LinkedMatchingTable) { expect_right_matching<linked_bucket>(); }
+
+TEST(Structures, MatchingTableInShort) { expect_right_matching<bucket_in_short>(); }
+
+TEST(Structures, LockBypass) {
+  using immediate = basic_lock_bypass<scheduled_atomics, 1, 1, 1>;
+  using at_first = basic_lock_bypass<scheduled_atomics, 1, 1>;
+  for (const size_t sections : {2, 3}) {
+    expect_right([=] { return std::make_unique<bypass_scenario<immediate>>(2, sections); });
+    expect_right([=] { return std::make_unique<bypass_scenario<at_first>>(2, sections); });
+  }
+  expect_right([] { return std::make_unique<bypass_scenario<immediate>>(3, 2); });
+}
 
 TEST(Structures, MatchingQueue) {
   expect_right_matching<basic_matching_queue<scheduled_atomics>>();

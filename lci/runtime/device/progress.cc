@@ -133,10 +133,9 @@ progress_result_t device_impl_t::progress() {
         on_am(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm),
               completion.bytes(), completion.size);
       } else if (arrived && rt::is_short_tagged(completion.imm)) {
-        const rt::matching_key key{rt::short_tag(completion.imm), completion.rank,
-                                   matching_policy_t::rank_tag, false};
         engines_.find(rt::default_engine, completion.rank)
-            .on_eager(packets(), key, completion.bytes(), completion.size);
+            .on_eager(packets(), completion.rank, rt::short_tag(completion.imm), completion.bytes(),
+                      completion.size);
       } else {
         handle(completion);
       }

@@ -40,7 +40,13 @@ matching_engine::matching_engine(rank_state& state, const matching_engine_attr_t
       extras_(make_key != nullptr || state.record()
                   ? std::make_unique<const extras>(extras{make_key, state.record()})
                   : nullptr),
-      entries_(make_entries<entries_type>(attributes.matching_engine_type)) {}
+      entries_(make_entries<entries_type>(attributes.matching_engine_type)),
+      plain_table_(plain_table(&entries_, extras_.get())) {}
+
+ds::linked_matching_table* matching_engine::plain_table(entries_type* entries,
+                                                        const extras* extras) {
+  return extras == nullptr ? std::get_if<0>(entries) : nullptr;
+}
 
 matching_engine::~matching_engine() {
   // Messages that nobody received hold packets.
@@ -55,11 +61,11 @@ matching_engine::~matching_engine() {
 
 // Equal for equal keys.
 [[gnu::always_inline]] inline uint64_t matching_engine::hash(const matching_key& key) {
-  const auto rank = static_cast<uint64_t>(key.rank + 1) * 0xc2b2ae3d27d4eb4f;
-  if (__builtin_expect(key.policy == matching_policy_t::rank_tag, 1)) return key.tag + rank;
   switch (key.policy) {
+    case matching_policy_t::rank_tag:
+      return hash(key.rank, key.tag);
     case matching_policy_t::rank_only:
-      return rank;
+      return hash(key.rank, 0);
     case matching_policy_t::tag_only:
       return key.tag;
     default:
@@ -149,17 +155,20 @@ error_t matching_engine::post_recv(receive* posted, status_t* status) {
     throw;
   }
   if (__builtin_expect(match == nullptr, 1)) {
-    // It may have failed before the receive was there to be found.
-    if (__builtin_expect(state_.any_failed(), 0) && rank >= 0) {
-      if (collective) {
-        const int failed = first_failed();
-        if (failed >= 0) fail_peer(failed);
-      }
-      if (state_.has_failed(rank)) fail_peer(rank);
-    }
+    if (__builtin_expect(state_.any_failed(), 0)) look_for_lost(rank, collective);
     return errorcode_t::posted;
   }
   return take(posted, static_cast<unexpected*>(match), status);
+}
+
+// After a receive waits: the rank may have failed before the receive was there to be found.
+[[gnu::noinline, gnu::cold]] void matching_engine::look_for_lost(int rank, bool collective) {
+  if (rank < 0) return;
+  if (collective) {
+    const int failed = first_failed();
+    if (failed >= 0) fail_peer(failed);
+  }
+  if (state_.has_failed(rank)) fail_peer(rank);
 }
 
 // Completes a receive with a message that has arrived before it.
@@ -198,21 +207,36 @@ void matching_engine::on_eager(packet_pool_impl_t& packets, const matching_key& 
   entry* match =
       find_or_wait(key, entry_type::send, [&] { return keep(packets, key, bytes, size); });
   if (match == nullptr) return;
-  auto* const waiting = static_cast<receive*>(match);
+  deliver(static_cast<receive*>(match), key.rank, key.tag, bytes, size);
+}
+
+void matching_engine::on_eager(packet_pool_impl_t& packets, int rank, tag_t tag, const void* bytes,
+                               size_t size) {
+  if (__builtin_expect(plain_table_ != nullptr, 1)) {
+    ds::matching_link* const found = plain_table_->try_take(
+        hash(rank, tag), entry_type::send,
+        [rank, tag](const void* value) { return to_entry(value)->key.is(rank, tag); });
+    if (__builtin_expect(found != nullptr, 1)) {
+      return deliver(static_cast<receive*>(to_entry(found)), rank, tag, bytes, size);
+    }
+  }
+  on_eager(packets, {tag, rank, matching_policy_t::rank_tag, false}, bytes, size);
+}
+
+[[gnu::always_inline]] inline void matching_engine::deliver(receive* waiting, int rank, tag_t tag,
+                                                            const void* bytes, size_t size) {
   if (__builtin_expect(size > waiting->size, 0)) {
     const receive incoming = *waiting;
     receives_.recycle(waiting);
-    refuse(incoming, key.rank, key.tag, size);
+    refuse(incoming, rank, tag, size);
     return;
   }
-  void* const buffer = waiting->buffer;
   comp_impl_t* const comp = waiting->comp;
-  void* const user_context = waiting->user_context;
+  void* const buffer = waiting->buffer;
+  const status_t status = status_of_arrival(rank, buffer, size, tag, waiting->user_context);
   receives_.recycle(waiting);
   base::copy_bytes(buffer, bytes, size);
-  if (comp != nullptr) {
-    comp->signal(status_of_arrival(key.rank, buffer, size, key.tag, user_context));
-  }
+  if (comp != nullptr) comp->signal(status);
 }
 
 // An eager message that nobody waits for. The bytes are lent only for the length of this call.

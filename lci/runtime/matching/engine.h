@@ -16,6 +16,7 @@
 #include "lci/ds/matching_table.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
+#include "lci/observe/clock.h"
 #include "lci/observe/recorder.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/core/live.h"
@@ -61,6 +62,10 @@ class matching_engine : public live_object {
     }
   };
 
+  // The short way of a receive by rank and tag into memory that is not registered: whether it waits
+  // now, as post_recv answers `posted`. False: nothing has happened, and post_recv is to be called.
+  bool try_post_recv(int rank, tag_t tag, void* buffer, size_t size, comp_impl_t* comp,
+                     void* user_context);
   // Begins a receive, whose members the caller then sets, all of them, for post_recv, which must
   // follow. Throws std::bad_alloc.
   receive* make_receive() { return receives_.make(); }
@@ -79,6 +84,8 @@ class matching_engine : public live_object {
   // for its receive, they are copied to a packet of `packets`.
   void on_eager(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,
                 size_t size);
+  // The same of the default policy, by a shorter way.
+  void on_eager(packet_pool_impl_t& packets, int rank, tag_t tag, const void* bytes, size_t size);
   // A message has been announced, and will be accepted or rejected through `conversations`.
   void on_announced(rendezvous& conversations, const announcement& announced);
 
@@ -135,6 +142,12 @@ class matching_engine : public live_object {
     observe::event_sink record;
   };
 
+  // The table, if nothing but equal keys matters.
+  static ds::linked_matching_table* plain_table(entries_type* entries, const extras* extras);
+
+  static uint64_t hash(int rank, tag_t tag) {
+    return tag + static_cast<uint64_t>(rank + 1) * 0xc2b2ae3d27d4eb4f;
+  }
   static uint64_t hash(const matching_key& key);
   template <class Same, class Make>
   entry* find_or_wait(uint64_t hashed, ds::matching_type type, const Same& same, const Make& make);
@@ -144,7 +157,9 @@ class matching_engine : public live_object {
   void record(const matching_key& key, ds::matching_type type, bool found) const;
   template <class Make>
   entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
+  void look_for_lost(int rank, bool collective);
   error_t take(receive* posted, unexpected* found, status_t* status);
+  void deliver(receive* waiting, int rank, tag_t tag, const void* bytes, size_t size);
   void count_unexpected(size_t size);
   unexpected* keep(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,
                    size_t size);
@@ -159,6 +174,7 @@ class matching_engine : public live_object {
   rank_state& state_;
   const std::unique_ptr<const extras> extras_;  // null: none
   entries_type entries_;  // values: matching_link* of entries from the pools below
+  ds::linked_matching_table* const plain_table_;  // null: not the short ways
   ds::object_pool<receive> receives_;
   ds::object_pool<unexpected> unexpected_;
 
@@ -176,6 +192,29 @@ class matching_engine : public live_object {
 
   const observe::listed<matching_engine> listed_{this};
 };
+
+// Here, without a call.
+[[gnu::always_inline]] inline bool matching_engine::try_post_recv(int rank, tag_t tag, void* buffer,
+                                                                  size_t size, comp_impl_t* comp,
+                                                                  void* user_context) {
+  if (__builtin_expect(plain_table_ == nullptr, 0)) return false;
+  const auto try_make = [&]() -> ds::matching_link* {
+    receive* const made = receives_.try_make();
+    if (__builtin_expect(made == nullptr, 0)) return nullptr;
+    made->key = {tag, rank, matching_policy_t::rank_tag, false};
+    made->since = observe::coarse_clock::seconds();
+    made->buffer = buffer;
+    made->size = size;
+    made->comp = comp;
+    made->user_context = user_context;
+    made->local = net::local_region();
+    made->local_offset = 0;
+    return made;
+  };
+  const bool waits = plain_table_->try_wait(hash(rank, tag), ds::matching_type::recv, try_make);
+  if (__builtin_expect(waits && state_.any_failed(), 0)) look_for_lost(rank, false);
+  return waits;
+}
 
 }  // namespace rt
 

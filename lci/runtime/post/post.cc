@@ -73,26 +73,18 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   return answer_done(args, status);
 }
 
-// A receive is written only where it waits. As matching_engine::post_recv.
-[[gnu::always_inline]] inline error_t post_receive(matching_engine& engine, const matching_key& key,
-                                                   void* buffer, size_t size, comp_t comp,
-                                                   void* user_context, status_t* status) {
-  matching_engine::receive* const posted = engine.make_receive();
-  posted->key = key;
-  posted->buffer = buffer;
-  posted->size = size;
-  posted->comp = comp.p_impl;
-  posted->user_context = user_context;
+// A receive is written only where it waits.
+[[gnu::always_inline]] inline status_t post_receive(const address& to, const post_args_t& args) {
+  matching_engine::receive* const posted = to.engine->make_receive();
+  posted->key = {args.tag, args.rank, to.policy, false};
+  posted->buffer = args.local_buffer;
+  posted->size = args.size;
+  posted->comp = args.local_comp.p_impl;
+  posted->user_context = args.user_context;
   posted->local = net::local_region();
   posted->local_offset = 0;
-  return engine.post_recv(posted, status);
-}
-
-[[gnu::always_inline]] inline status_t post_receive(const address& to, const post_args_t& args) {
   status_t status;
-  const error_t result =
-      post_receive(*to.engine, {args.tag, args.rank, to.policy, false}, args.local_buffer,
-                   args.size, args.local_comp, args.user_context, &status);
+  const error_t result = to.engine->post_recv(posted, &status);
   return __builtin_expect(result.is_done(), 0) ? answer_done(args, status)
                                                : status_of(args, result);
 }
@@ -225,6 +217,24 @@ template <post_form_t Form, class... Rest>
          post_form<Form>(device, rank, local_buffer, size, local_comp, rest...);
 }
 
+// A receive without options, the usual way.
+[[gnu::noinline]] status_t post_receive_by_arguments(device_t device, int rank, void* local_buffer,
+                                                     size_t size, tag_t tag, comp_t local_comp,
+                                                     void* user_context) {
+  post_args_t args;
+  args.form = post_form_t::recv;
+  args.direction = direction_t::IN;
+  args.rank = rank;
+  args.local_buffer = local_buffer;
+  args.size = size;
+  args.local_comp = local_comp;
+  args.device = device;
+  args.mr = MR_HOST;
+  args.tag = tag;
+  args.user_context = user_context;
+  return post(args);
+}
+
 }  // namespace
 
 bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
@@ -256,6 +266,17 @@ bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_b
                                      rmr);
 }
 
+bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, tag_t tag, rcomp_t remote_comp, mr_t mr) {
+  return post_registered<post_form_t::am>(mr, device, rank, local_buffer, size, local_comp, tag,
+                                          remote_comp);
+}
+
+bool post_short(form<post_form_t::send>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, tag_t tag, mr_t mr) {
+  return post_registered<post_form_t::send>(mr, device, rank, local_buffer, size, local_comp, tag);
+}
+
 bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
                 rcomp_t remote_comp, mr_t mr) {
@@ -277,28 +298,16 @@ status_t post_receive(device_t device, int rank, void* local_buffer, size_t size
     matching_engine* const engine = runtime.default_matching_engine();
     const bool is_usual = static_cast<unsigned>(rank) < static_cast<unsigned>(runtime.size()) &&
                           tag != ANY_TAG && (local_buffer != nullptr || size == 0) &&
-                          !(local_comp == COMP_NULL) && !(local_comp == COMP_NULL_RETRY) &&
-                          is_live(*local_comp.p_impl) && engine != nullptr;
-    if (__builtin_expect(is_usual, 1)) {
-      status_t status;
-      const error_t result = post_receive(*engine, {tag, rank, matching_policy_t::rank_tag, false},
-                                          local_buffer, size, local_comp, user_context, &status);
-      if (__builtin_expect(result.is_done(), 0)) return status;
-      return make_status(result, rank, local_buffer, size, tag, user_context);
+                          !local_comp.is_empty() && is_live(*local_comp.p_impl) &&
+                          engine != nullptr;
+    if (__builtin_expect(is_usual, 1) &&
+        __builtin_expect(
+            engine->try_post_recv(rank, tag, local_buffer, size, local_comp.p_impl, user_context),
+            1)) {
+      return make_status(errorcode_t::posted, rank, local_buffer, size, tag, user_context);
     }
   }
-  post_args_t args;
-  args.form = post_form_t::recv;
-  args.direction = direction_t::IN;
-  args.rank = rank;
-  args.local_buffer = local_buffer;
-  args.size = size;
-  args.local_comp = local_comp;
-  args.device = device;
-  args.mr = MR_HOST;
-  args.tag = tag;
-  args.user_context = user_context;
-  return post(args);
+  return post_receive_by_arguments(device, rank, local_buffer, size, tag, local_comp, user_context);
 }
 
 }  // namespace rt

@@ -9,6 +9,7 @@
 #include "lci/ds/array_queue.h"
 #include "lci/ds/exchange_ring.h"
 #include "lci/ds/lcrq.h"
+#include "lci/ds/matching_links.h"
 #include "lci/ds/owned_ring.h"
 
 namespace lci::ds::explorer {
@@ -73,6 +74,27 @@ class ring_alone {
     for (size_t i = 0; i < Threads; ++i) own.push_back({next_slot()});
     return own;
   }();
+};
+
+// A matching table with own_links whose insertions try the short ways first.
+template <class Table>
+class short_ways : public Table {
+ public:
+  using Table::Table;
+  using typename Table::entry_type;
+
+  void* insert(uint64_t key, void* value, entry_type type) {
+    return insert(
+        key, type, [](const void*) { return true; }, [value] { return value; });
+  }
+  template <class Same, class Make>
+  void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
+    matching_link* const found = Table::try_take(key, type, same);
+    if (found != nullptr) return found;
+    auto* const made = static_cast<matching_link*>(make());
+    const bool waits = Table::try_wait(key, type, [made] { return made; });
+    return waits ? nullptr : Table::insert(key, type, same, [made] { return made; });
+  }
 };
 
 }  // namespace lci::ds::explorer

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "lci/base/strings.h"
-#include "lci/ds/matching_table.h"
+#include "lci/ds/matching_links.h"
+#include "lci/ds/spinlock.h"
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/linearizability/history.h"
@@ -293,6 +294,54 @@ class biased_lock_scenario : public scenario {
   bool together_ = false;
   size_t count_ = 0;
   size_t entered_ = 0;
+};
+
+// Threads use numbers under two locks that the owner of a bypass does not take. Each thread does so
+// `sections` times, with either lock.
+template <class Bypass>
+class bypass_scenario : public scenario {
+ public:
+  bypass_scenario(size_t threads, size_t sections) : threads_(threads), sections_(sections) {}
+  size_t threads() const override { return threads_; }
+  void run(size_t number) override {
+    for (size_t i = 0; i < sections_; ++i) use(&places_[(number + i) % 2]);
+  }
+  std::string finish() override {
+    const size_t sum = places_[0].number + places_[1].number;
+    return sum == threads_ * sections_ ? "" : base::StrCat(sum, " additions");
+  }
+
+ private:
+  struct place {
+    basic_spinlock<scheduled_atomics> lock;
+    size_t number = 0;
+
+    void add() {
+      scheduled_atomics::plain_read(&number, sizeof number);
+      scheduled_atomics::plain_write(&number, sizeof number);
+      ++number;
+    }
+  };
+
+  void use(place* used) {
+    const uint32_t slot = bypass_.try_enter();
+    if (slot != Bypass::no_slot) {
+      const bool may_use = !used->lock.is_locked();
+      if (may_use) used->add();
+      bypass_.leave(slot);
+      if (may_use) return;
+    }
+    used->lock.lock();
+    bypass_.exclude_owner();
+    used->add();
+    used->lock.unlock();
+    bypass_.count_use();
+  }
+
+  const size_t threads_;
+  const size_t sections_;
+  std::array<place, 2> places_;
+  Bypass bypass_;
 };
 
 // A writer sets elements of an array, so that it grows; readers get some, twice.

@@ -1,0 +1,121 @@
+#include "lci/ds/lock_bypass.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/base/process_barrier.h"
+#include "lci/ds/atomics.h"
+#include "lci/ds/spinlock.h"
+
+namespace lci::ds {
+namespace {
+
+using bypass = basic_lock_bypass<std_atomics>;
+
+// Numbers, each with a lock that the owner of the bypass does not take.
+class numbers {
+ public:
+  void add_to(size_t which) {
+    place& used = places_[which % places_.size()];
+    const uint32_t slot = bypass_.try_enter();
+    if (slot != bypass::no_slot) {
+      const bool may_use = !used.lock.is_locked();
+      if (may_use) ++used.number;
+      bypass_.leave(slot);
+      if (may_use) return;
+    }
+    add_with_lock(&used);
+    bypass_.count_use();
+  }
+  // As a thread that never takes the short way.
+  void add_with_lock_to(size_t which) { add_with_lock(&places_[which % places_.size()]); }
+
+  bool is_mine() {
+    const uint32_t slot = bypass_.try_enter();
+    if (slot == bypass::no_slot) return false;
+    bypass_.leave(slot);
+    return true;
+  }
+  size_t sum() const {
+    size_t sum = 0;
+    for (const place& each : places_) sum += each.number;
+    return sum;
+  }
+
+ private:
+  struct place {
+    spinlock lock;
+    size_t number = 0;
+  };
+  void add_with_lock(place* used) {
+    const std::lock_guard<spinlock> guard(used->lock);
+    bypass_.exclude_owner();
+    ++used->number;
+  }
+
+  std::array<place, 4> places_;
+  bypass bypass_;
+};
+
+void in_another_thread(const std::function<void()>& f) { std::thread(f).join(); }
+
+TEST(LockBypass, BelongsToWhoIsAloneUntilAnotherComes) {
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  numbers all;
+  const auto use = [&all](size_t times) {
+    for (size_t i = 0; i < times; ++i) all.add_to(i);
+  };
+  constexpr size_t enough = size_t{64} * 4;
+  EXPECT_FALSE(all.is_mine());
+  use(enough);
+  EXPECT_TRUE(all.is_mine());
+  in_another_thread([&] {
+    EXPECT_FALSE(all.is_mine());
+    use(1);
+  });
+  EXPECT_FALSE(all.is_mine());
+  use(2 * enough);
+  EXPECT_FALSE(all.is_mine()) << "four times as many uses are needed now";
+  use(2 * enough);
+  EXPECT_TRUE(all.is_mine());
+  all.add_with_lock_to(0);
+  EXPECT_TRUE(all.is_mine()) << "its own locks do not end it";
+  EXPECT_EQ(all.sum(), enough + 1 + 4 * enough + 1);
+}
+
+// Mostly one thread uses the numbers, so that it becomes the owner repeatedly; the others come now
+// and then, by either way.
+TEST(LockBypass, NoAdditionIsLost) {
+  constexpr size_t others = 3;
+  constexpr size_t rounds = 200;
+  constexpr size_t uses = 1000;
+  numbers all;
+  std::vector<std::thread> threads;
+  threads.emplace_back([&all] {
+    for (size_t i = 0; i < rounds * uses; ++i) all.add_to(i);
+  });
+  for (size_t t = 0; t < others; ++t) {
+    threads.emplace_back([&all, t] {
+      for (size_t i = 0; i < rounds; ++i) {
+        if (i % 2 == 0) {
+          all.add_to(i + t);
+        } else {
+          all.add_with_lock_to(i + t);
+        }
+        std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(all.sum(), rounds * uses + others * rounds);
+}
+
+}  // namespace
+}  // namespace lci::ds
