@@ -86,7 +86,8 @@ class basic_lock_bypass {
   static inline thread_local uint32_t uses_of_thread = 0;
 
   Owner<Atomics> owner_;
-  basic_spinlock<Atomics> gate_;
+  // Apart from what every section reads.
+  alignas(contention_distance) basic_spinlock<Atomics> gate_;
   // Guarded by gate_:
   uint32_t last_ = 0;   // the thread that looked last
   uint32_t looks_ = 0;  // its looks in a row
