@@ -208,7 +208,7 @@ def instructions_chart():
             parts = [Part(own, COLORS["LCI"])] + ([Part(libraries, COLORS["other"], True)] if libraries else [])
             rows.append(Row(row[0] if is_poll else "%s, %s at a time" % (row[0], row[1]), [Bar(parts, words)]))
         groups.append(Group(phase, rows))
-    return bar_chart("Instructions per 8 B active message", "Counted by callgrind. Less is better.", "instructions",
+    return bar_chart("Instructions per 8 B message", "Counted by callgrind. Less is better.", "instructions",
                      groups, left=240, room=190,
                      key=[("LCI", Part(1, COLORS["LCI"])), ("libraries below LCI", OPEN)])
 

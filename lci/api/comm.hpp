@@ -217,8 +217,9 @@ class [[nodiscard]] post_recv_x : public post_matched_options<post_recv_x, void*
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(
             is_plain() && get_allow_posted() && get_mr() == mr_t() && is_of_default_engine(), 1)) {
-      return rt::post_receive(get_device(), get_rank(), buffer(), get_size(), get_tag(),
-                              get_local_comp(), get_user_context());
+      const auto post_receive = get_allow_done() ? rt::post_receive : rt::post_receive_never_done;
+      return post_receive(get_device(), get_rank(), buffer(), get_size(), get_tag(),
+                          get_local_comp(), get_user_context());
     }
     return post(args(post_form_t::recv, direction_t::IN));
   }

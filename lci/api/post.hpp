@@ -86,10 +86,15 @@ bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_b
                 rcomp_t remote_comp, mr_t mr);
 bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr);
-// A receive whose options are the default ones, but for `device` and `user_context`. Does what
-// post() does.
+// A receive whose options are the default ones, but for `device` and `user_context`, and in the
+// second form for allow_done(false). Does what post() does.
 status_t post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
                       comp_t local_comp, void* user_context);
+status_t post_receive_never_done(device_t device, int rank, void* local_buffer, size_t size,
+                                 tag_t tag, comp_t local_comp, void* user_context);
+// The answer of a short post with allow_done(false): signals the object, and makes the status
+// `posted`.
+void signal_done(comp_t local_comp, status_t* status);
 }  // namespace rt
 /// @endcond
 
@@ -164,7 +169,8 @@ class post_options : public option::device_options<Op>,
   bool is_plain() const {
     return this->get_runtime().is_empty() && this->get_endpoint().is_empty() &&
            this->get_packet_pool().is_empty() &&
-           this->get_comp_semantic() == comp_semantic_t::memory && this->get_allow_done();
+           this->get_comp_semantic() == comp_semantic_t::memory &&
+           (this->get_allow_done() || !this->get_local_comp().is_empty());
   }
   template <post_form_t Form, class... Rest>
   [[gnu::always_inline]] bool post_short(Rest... rest) const {
@@ -179,6 +185,7 @@ class post_options : public option::device_options<Op>,
            rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
                           this->get_size(), this->get_local_comp(), rest..., this->get_mr());
   }
+  // The answer of a short post.
   status_t done(tag_t tag) const {
     status_t status = errorcode_t::done;
     status.rank = this->get_rank();
@@ -186,6 +193,9 @@ class post_options : public option::device_options<Op>,
     status.size = this->get_size();
     status.tag = tag;
     status.user_context = this->get_user_context();
+    if (__builtin_expect(!this->get_allow_done(), 0)) {
+      rt::signal_done(this->get_local_comp(), &status);
+    }
     return status;
   }
   /// @endcond

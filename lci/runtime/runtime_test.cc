@@ -328,6 +328,73 @@ TEST(Post, AnswersAsAskedFor) {
   });
 }
 
+// Posts that name nothing but a device take the short ways: a post that may not be `done` signals
+// its object once, and a receive as often, whether its message was there before or not.
+TEST(Post, WhatMayNotBeDoneIsSignaledOnce) {
+  run_job(1, [](runtime_t runtime) {
+    const device_t device = get_default_device_x().runtime(runtime)();
+    comp_t ends = alloc_cq_x().runtime(runtime)();
+    comp_t queue = alloc_cq_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
+    uint64_t sent = 17;
+    uint64_t got = 0;
+    int mark = 0;
+    mr_t mr = register_memory_x(&sent, sizeof(sent)).runtime(runtime)();
+    const auto expect_posted = [&](auto op) {
+      const status_t status = accepted(op.device(device).user_context(&mark).allow_done(false));
+      EXPECT_TRUE(status.is_posted());
+      EXPECT_EQ(status.user_context, &mark);
+    };
+    const auto expect_one_end = [&](const void* buffer, tag_t tag) {
+      const status_t end = pop(ends, runtime);
+      EXPECT_TRUE(end.is_done());
+      EXPECT_EQ(end.rank, 0);
+      EXPECT_EQ(end.buffer, buffer);
+      EXPECT_EQ(end.size, sizeof(uint64_t));
+      EXPECT_EQ(end.tag, tag);
+      EXPECT_EQ(end.user_context, &mark);
+      for (int i = 0; i < 10; ++i) progress_x().device(device)();
+      EXPECT_TRUE(cq_pop_x(ends)().is_retry());
+    };
+
+    for (const bool names_mr : {false, true}) {
+      const mr_t named = names_mr ? mr : MR_HOST;
+      expect_posted(post_am_x(0, &sent, sizeof(sent), ends, rcomp).tag(3).mr(named));
+      expect_one_end(&sent, 3);
+      std::free(pop(queue, runtime).buffer);
+
+      for (const bool receive_first : {true, false}) {
+        const auto send = post_send_x(0, &sent, sizeof(sent), 5, COMP_NULL).mr(named);
+        got = 0;
+        if (!receive_first) {
+          EXPECT_TRUE(accepted(post_send_x(send).device(device)).is_done());
+          for (int i = 0; i < 10; ++i) progress_x().device(device)();
+        }
+        expect_posted(post_recv_x(0, &got, sizeof(got), 5, ends));
+        if (receive_first) {
+          EXPECT_TRUE(accepted(post_send_x(send).device(device)).is_done());
+        }
+        expect_one_end(&got, 5);
+        EXPECT_EQ(got, sent);
+      }
+      expect_posted(post_send_x(0, &sent, sizeof(sent), 6, ends).mr(named));
+      expect_one_end(&sent, 6);
+      EXPECT_TRUE(accepted(post_recv_x(0, &got, sizeof(got), 6, ends).device(device)).is_done() ||
+                  pop(ends, runtime).is_done());
+    }
+    // An object is needed.
+    EXPECT_THROW(
+        static_cast<void>(
+            post_send_x(0, &sent, sizeof(sent), 5, COMP_NULL).device(device).allow_done(false)()),
+        std::invalid_argument);
+
+    deregister_memory_x{&mr}.runtime(runtime)();
+    deregister_rcomp_x(rcomp).runtime(runtime)();
+    free_comp_x{&queue}.runtime(runtime)();
+    free_comp_x{&ends}.runtime(runtime)();
+  });
+}
+
 TEST(Post, AFullNetworkIsRetryOrBacklogAndLosesNothing) {
   if (simulated()) GTEST_SKIP() << "it refuses at any time; see sim_stress_test.cc";
   run_job(1, [](runtime_t runtime) {
