@@ -15,20 +15,18 @@ namespace lci::ds {
 // thread that has one of the locks ends that, which costs a process_barrier(); a thread becomes the
 // owner when it has been the only one for long enough, and for four times as long each time.
 //
-// A section of the owner:               A section of another thread:
-//   try_enter(); not the owner: as ->     takes a lock
-//   the lock is taken: leave(); as ->     exclude_owner()
-//   uses the data                         uses the data
-//   leave()                               releases the lock; count_use()
+// A thread that may be the owner uses the data in a try_section, any other in a section. A section
+// of the owner takes no lock, but gives up if the lock is taken; one of another thread takes the
+// lock, and then waits until no owner is inside.
 //
-// Thread safety: every member by any thread at any time. try_enter, leave and count_use do not
-// block, but for an occasional process_barrier(); exclude_owner waits for at most one section of the
-// owner, which must not wait for a lock. It may call exclude_owner itself.
+// Thread safety: any thread at any time. A try_section does not block, but for an occasional
+// process_barrier(), and for at most one section of the owner, which must not wait for a lock. A
+// section also waits for the lock.
 //
 // Invariants
 //   1. owner_ is changed only with gate_.
-//   2. While a thread has one of the locks, and exclude_owner() has returned, another thread that is
-//      between try_enter() and leave() finds that lock taken.
+//   2. While a thread has one of the locks, and exclude_owner() has returned, the owner, if another
+//      thread is that, finds the lock taken.
 // Memory orders, besides those of ownership
 //   D  a thread takes one of the locks, has a light_barrier, and reads owner_; a new owner writes
 //      owner_, has a process_barrier, and then reads the locks. One of them sees the other's write.
@@ -40,11 +38,63 @@ template <class Atomics, uint32_t Interval = 64, uint32_t FirstLooks = 4,
           uint32_t MostLooks = uint32_t{1} << 28, template <class> class Owner = ownership>
 class basic_lock_bypass {
  public:
-  static constexpr uint32_t no_slot = Owner<Atomics>::slots;
+  using lock_type = basic_spinlock<Atomics>;
 
-  // Returns what leave() takes; no_slot: the calling thread is not the owner.
-  [[gnu::always_inline]] uint32_t try_enter() { return owner_.try_enter(); }
-  void leave(uint32_t slot) { owner_.leave(slot); }
+  basic_lock_bypass() = default;
+  basic_lock_bypass(const basic_lock_bypass&) = delete;
+  basic_lock_bypass& operator=(const basic_lock_bypass&) = delete;
+
+  // While it lives, what the lock guards is the calling thread's.
+  class section {
+   public:
+    section(basic_lock_bypass& bypass, lock_type& lock) : lock_(lock) {
+      lock_.lock();
+      bypass.exclude_owner();
+    }
+    ~section() { lock_.unlock(); }
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
+
+   private:
+    lock_type& lock_;
+  };
+
+  // The same if it is true; false: another thread uses what the lock guards.
+  class try_section {
+   public:
+    [[gnu::always_inline]] try_section(basic_lock_bypass& bypass, lock_type& lock)
+        : bypass_(bypass), lock_(lock), slot_(bypass.owner_.try_enter()) {
+      if (__builtin_expect(slot_ != no_slot, 1)) {
+        has_it_ = !lock_.is_locked();
+      } else {
+        has_it_ = lock_.try_lock();
+        if (has_it_) bypass_.exclude_owner();
+      }
+    }
+    [[gnu::always_inline]] ~try_section() {
+      if (__builtin_expect(slot_ != no_slot, 1)) {
+        bypass_.owner_.leave(slot_);
+      } else if (has_it_) {
+        lock_.unlock();
+        bypass_.count_use();
+      }
+    }
+    try_section(const try_section&) = delete;
+    try_section& operator=(const try_section&) = delete;
+    explicit operator bool() const { return __builtin_expect(has_it_, 1); }
+
+   private:
+    basic_lock_bypass& bypass_;
+    lock_type& lock_;
+    const uint32_t slot_;
+    bool has_it_;
+  };
+
+  // As ownership::is_mine.
+  bool is_mine() const { return owner_.is_mine(); }
+
+ private:
+  static constexpr uint32_t no_slot = Owner<Atomics>::slots;
 
   // The calling thread has one of the locks.
   void exclude_owner() {
@@ -53,12 +103,11 @@ class basic_lock_bypass {
     exclude_other();
   }
 
-  // The calling thread has used the data as another thread than the owner, and has no lock.
+  // The calling thread has used the data with a lock, which it has no more.
   void count_use() {
     if (__builtin_expect(++uses_of_thread % Interval == 0, 0)) look();
   }
 
- private:
   [[gnu::noinline]] void exclude_other() {
     const std::lock_guard<basic_spinlock<Atomics>> guard(gate_);
     if (owner_.has_owner()) owner_.end();

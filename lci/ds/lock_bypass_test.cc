@@ -2,9 +2,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -23,25 +21,22 @@ class numbers {
  public:
   void add_to(size_t which) {
     place& used = places_[which % places_.size()];
-    const uint32_t slot = bypass_.try_enter();
-    if (slot != bypass::no_slot) {
-      const bool may_use = !used.lock.is_locked();
-      if (may_use) ++used.number;
-      bypass_.leave(slot);
-      if (may_use) return;
+    {
+      const bypass::try_section mine(bypass_, used.lock);
+      if (mine) {
+        ++used.number;
+        return;
+      }
     }
-    add_with_lock(&used);
-    bypass_.count_use();
+    add_with_lock_to(which);
   }
   // As a thread that never takes the short way.
-  void add_with_lock_to(size_t which) { add_with_lock(&places_[which % places_.size()]); }
-
-  bool is_mine() {
-    const uint32_t slot = bypass_.try_enter();
-    if (slot == bypass::no_slot) return false;
-    bypass_.leave(slot);
-    return true;
+  void add_with_lock_to(size_t which) {
+    place& used = places_[which % places_.size()];
+    const bypass::section mine(bypass_, used.lock);
+    ++used.number;
   }
+  bool is_mine() const { return bypass_.is_mine(); }
   size_t sum() const {
     size_t sum = 0;
     for (const place& each : places_) sum += each.number;
@@ -53,11 +48,6 @@ class numbers {
     spinlock lock;
     size_t number = 0;
   };
-  void add_with_lock(place* used) {
-    const std::lock_guard<spinlock> guard(used->lock);
-    bypass_.exclude_owner();
-    ++used->number;
-  }
 
   std::array<place, 4> places_;
   bypass bypass_;

@@ -75,7 +75,7 @@ class basic_matching_table {
   template <class Same, class Make>
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     bucket& b = bucket_of(key);
-    const bucket_guard guard(*this, b);
+    const typename Bypass::section mine(bypass_, b.lock);
     matching_link** own = nullptr;  // list that this entry would join
     for (uint32_t i = 0; i < b.count; ++i) {
       if (b.line[i].key != key) continue;
@@ -110,8 +110,8 @@ class basic_matching_table {
   [[gnu::always_inline]] matching_link* try_take(uint64_t key, entry_type type, const Same& same) {
     static_assert(Links::in_values);
     bucket& b = bucket_of(key);
-    const short_guard guard(*this, b);
-    if (!guard) return nullptr;
+    const typename Bypass::try_section mine(bypass_, b.lock);
+    if (!mine) return nullptr;
     matching_link* const first = b.line[0].value;
     const bool is_there = b.count == 1 && b.line[0].key == key && b.type(0) != type;
     if (__builtin_expect(!is_there || !same(first), 0)) return nullptr;
@@ -132,8 +132,8 @@ class basic_matching_table {
   [[gnu::always_inline]] bool try_wait(uint64_t key, entry_type type, const TryMake& try_make) {
     static_assert(Links::in_values);
     bucket& b = bucket_of(key);
-    const short_guard guard(*this, b);
-    if (!guard || __builtin_expect(b.more != nullptr, 0)) return false;
+    const typename Bypass::try_section mine(bypass_, b.lock);
+    if (!mine || __builtin_expect(b.more != nullptr, 0)) return false;
     matching_link* first = nullptr;  // of the list of this key and type
     if (__builtin_expect(b.count != 0, 0)) {
       if (b.count != 1 || b.line[0].key != key || b.type(0) != type) return false;
@@ -160,7 +160,7 @@ class basic_matching_table {
   void remove_if(const Take& take) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const bucket_guard guard(*this, b);
+      const typename Bypass::section mine(bypass_, b.lock);
       // From the back, as a removal moves the items behind it.
       for (uint32_t i = b.count; i > 0; --i) {
         auto& value = b.line[i - 1].value;
@@ -182,7 +182,7 @@ class basic_matching_table {
   void for_each(const Use& use) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const bucket_guard guard(*this, b);
+      const typename Bypass::section mine(bypass_, b.lock);
       for (uint32_t i = 0; i < b.count; ++i) {
         const item& at = b.line[i];
         if constexpr (Links::in_values) {
@@ -201,7 +201,7 @@ class basic_matching_table {
     size_t greatest = 0;
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const bucket_guard guard(*this, b);
+      const typename Bypass::section mine(bypass_, b.lock);
       greatest = std::max(greatest, depth(b.more));
     }
     return greatest;
@@ -251,52 +251,6 @@ class basic_matching_table {
       --count;
       for (; i < count; ++i) line[i] = line[i + 1];
     }
-  };
-
-  // The bucket is this thread's. The locks of buckets are those of the bypass.
-  class bucket_guard {
-   public:
-    bucket_guard(basic_matching_table& table, bucket& b) : lock_(b.lock) {
-      lock_.lock();
-      table.bypass_.exclude_owner();
-    }
-    ~bucket_guard() { lock_.unlock(); }
-    bucket_guard(const bucket_guard&) = delete;
-    bucket_guard& operator=(const bucket_guard&) = delete;
-
-   private:
-    basic_spinlock<Atomics>& lock_;
-  };
-  // The same of a thread that may be the owner of the bypass. Does not wait: false if another
-  // thread uses the bucket.
-  class short_guard {
-   public:
-    [[gnu::always_inline]] short_guard(basic_matching_table& table, bucket& b)
-        : bypass_(table.bypass_), lock_(b.lock), slot_(bypass_.try_enter()) {
-      if (__builtin_expect(slot_ != Bypass::no_slot, 1)) {
-        has_it_ = !lock_.is_locked();
-      } else {
-        has_it_ = lock_.try_lock();
-        if (has_it_) bypass_.exclude_owner();
-      }
-    }
-    [[gnu::always_inline]] ~short_guard() {
-      if (__builtin_expect(slot_ != Bypass::no_slot, 1)) {
-        bypass_.leave(slot_);
-      } else if (has_it_) {
-        lock_.unlock();
-        bypass_.count_use();
-      }
-    }
-    short_guard(const short_guard&) = delete;
-    short_guard& operator=(const short_guard&) = delete;
-    explicit operator bool() const { return __builtin_expect(has_it_, 1); }
-
-   private:
-    Bypass& bypass_;
-    basic_spinlock<Atomics>& lock_;
-    const uint32_t slot_;
-    bool has_it_;
   };
 
   // With other atomics (tests) buckets are constructed one by one, and may be larger.
@@ -449,7 +403,7 @@ class basic_matching_table {
   bucket* buckets_ = nullptr;
   Links links_;
   object_pool<node, Atomics> nodes_;
-  Bypass bypass_;
+  Bypass bypass_;  // of the locks of the buckets
 };
 
 using matching_table = basic_matching_table<std_atomics>;

@@ -176,8 +176,8 @@ MUTANTS = {
         "owner_.store(nobody, std::memory_order_release);",
         "owner_.store(nobody, std::memory_order_relaxed);",
     ),
-    "table_lock_not_seen": (
-        "matching_table.h",
+    "bypass_lock_not_seen": (
+        "lock_bypass.h",
         "has_it_ = !lock_.is_locked();",
         "has_it_ = true;",
     ),

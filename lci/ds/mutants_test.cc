@@ -17,6 +17,7 @@
 #include "lci/ds/array_take_unordered.h"
 #include "lci/ds/biased_lock.h"
 #include "lci/ds/bypass_does_not_wait.h"
+#include "lci/ds/bypass_lock_not_seen.h"
 #include "lci/ds/bypass_no_light_barrier.h"
 #include "lci/ds/bypass_no_process_barrier.h"
 #include "lci/ds/lcrq_no_process_barrier.h"
@@ -52,7 +53,6 @@
 #include "lci/ds/pool_put_unordered.h"
 #include "lci/ds/ring_hint_beyond.h"
 #include "lci/ds/ring_slot_kept.h"
-#include "lci/ds/table_lock_not_seen.h"
 #include "lci/ds/thread_arrival_unordered.h"
 #include "lci/ds/thread_full_round_broken.h"
 #include "lci/ds/thread_open_unordered.h"
@@ -232,22 +232,12 @@ TEST(Mutants, LockBypass) {
   using does_not_wait = bypass_does_not_wait::basic_lock_bypass<scheduled_atomics, 1, 1>;
   using freed_unordered =
       basic_lock_bypass<scheduled_atomics, 1, 1, 1, owner_freed_unordered::ownership>;
+  using lock_not_seen = bypass_lock_not_seen::basic_lock_bypass<scheduled_atomics, 1, 1>;
+  expect_found(bypassed<lock_not_seen>(2, 3), "data race");
   expect_found(bypassed<no_light_barrier>(2, 2), "data race");
   expect_found(bypassed<no_process_barrier>(2, 2), "data race");
   expect_found(bypassed<does_not_wait>(2, 2), "data race");
   expect_found(bypassed<freed_unordered>(3, 2), "data race");
-}
-
-TEST(Mutants, MatchingTable) {
-  class lock_not_seen
-      : public short_ways<table_lock_not_seen::basic_matching_table<
-            scheduled_atomics, own_links, basic_lock_bypass<scheduled_atomics, 1, 1>>> {
-   public:
-    lock_not_seen() : short_ways(1) {}
-  };
-  const std::vector<std::string> scripts = {"sr", "rs"};
-  expect_found([=] { return std::make_unique<matching_scenario<lock_not_seen>>(scripts); },
-               "data race");
 }
 
 TEST(Mutants, ObjectPool) {

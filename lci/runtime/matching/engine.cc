@@ -213,9 +213,11 @@ void matching_engine::on_eager(packet_pool_impl_t& packets, const matching_key& 
 void matching_engine::on_eager(packet_pool_impl_t& packets, int rank, tag_t tag, const void* bytes,
                                size_t size) {
   if (__builtin_expect(plain_table_ != nullptr, 1)) {
-    ds::matching_link* const found = plain_table_->try_take(
-        hash(rank, tag), entry_type::send,
-        [rank, tag](const void* value) { return to_entry(value)->key.is(rank, tag); });
+    ds::matching_link* const found =
+        plain_table_->try_take(hash(rank, tag), entry_type::send, [rank, tag](const void* value) {
+          return to_entry(value)->key ==
+                 matching_key{tag, rank, matching_policy_t::rank_tag, false};
+        });
     if (__builtin_expect(found != nullptr, 1)) {
       return deliver(static_cast<receive*>(to_entry(found)), rank, tag, bytes, size);
     }

@@ -61,12 +61,6 @@ struct matching_key {
     return policy == matching_policy_t::rank_tag || policy == matching_policy_t::tag_only;
   }
 
-  // Of the default policy: equality with {sent_tag, sender, matching_policy_t::rank_tag, false}.
-  bool is(int sender, tag_t sent_tag) const {
-    return tag == sent_tag && rank == sender && policy == matching_policy_t::rank_tag &&
-           !collective;
-  }
-
   friend bool operator==(const matching_key& a, const matching_key& b) {
     if (a.policy != b.policy || a.collective != b.collective) return false;
     if (__builtin_expect(a.policy == matching_policy_t::rank_tag, 1)) {

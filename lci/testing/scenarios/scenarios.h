@@ -297,7 +297,7 @@ class biased_lock_scenario : public scenario {
 };
 
 // Threads use numbers under two locks that the owner of a bypass does not take. Each thread does so
-// `sections` times, with either lock.
+// `sections` times, with the locks in turns.
 template <class Bypass>
 class bypass_scenario : public scenario {
  public:
@@ -324,18 +324,12 @@ class bypass_scenario : public scenario {
   };
 
   void use(place* used) {
-    const uint32_t slot = bypass_.try_enter();
-    if (slot != Bypass::no_slot) {
-      const bool may_use = !used->lock.is_locked();
-      if (may_use) used->add();
-      bypass_.leave(slot);
-      if (may_use) return;
+    {
+      const typename Bypass::try_section mine(bypass_, used->lock);
+      if (mine) return used->add();
     }
-    used->lock.lock();
-    bypass_.exclude_owner();
+    const typename Bypass::section mine(bypass_, used->lock);
     used->add();
-    used->lock.unlock();
-    bypass_.count_use();
   }
 
   const size_t threads_;
