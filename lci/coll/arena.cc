@@ -34,6 +34,7 @@ std::vector<char*> places_in(const std::vector<void*>& blocks, size_t offset) {
 }  // namespace
 
 size_t arena::areas_offset() { return round_up(head_bytes); }
+size_t arena::pipe_offset() { return ways_offset() + round_up(ways::bytes()); }
 size_t arena::block_bytes() { return pipe_offset() + round_up(pipes::bytes()); }
 
 arena::arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
@@ -41,6 +42,7 @@ arena::arena(int rank, const std::vector<void*>& blocks, reader read, const cros
     : rank_(rank),
       blocks_(places_in(blocks, 0)),
       pipes_(rank, places_in(blocks, pipe_offset())),
+      ways_(rank, places_in(blocks, ways_offset()), sizes.chooses_ways),
       read_(std::move(read)),
       sizes_(sizes),
       names_(std::move(names)),

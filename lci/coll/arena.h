@@ -12,6 +12,7 @@
 
 #include "lci/coll/pipes.h"
 #include "lci/coll/signature.h"
+#include "lci/coll/ways.h"
 #include "lci/ds/biased_lock.h"
 
 namespace lci::coll {
@@ -64,6 +65,9 @@ struct crossovers {
   // Up to which data go through pipes; 0: none. Operations of an arena for which it is not 0 are
   // made, or restarted, in the same order on all ranks.
   size_t in_pipe;
+  // Whether data that may go through pipes go from the ranks' own memory where that proves faster
+  // (ways.h).
+  bool chooses_ways = false;
 };
 
 // Thread safety: any thread may call any member at any time, except construction, destruction, and
@@ -128,7 +132,14 @@ class arena {
   char* area_of(int rank, uint64_t number) const {
     return block_of(rank) + areas_offset() + number % areas * area_bytes;
   }
+  // All ranks have finished the operations up to this one, as far as this rank knows.
+  bool all_finished(uint64_t number) {
+    return __builtin_expect(all_finished_.load(std::memory_order_acquire) >= number, 1) ||
+           look_for_finished() >= number;
+  }
+
   coll::pipes& pipes() { return pipes_; }
+  coll::ways& ways() { return ways_; }
   // Throws std::runtime_error if that is impossible.
   void read(int rank, void* to, uint64_t from, size_t size) const;
 
@@ -140,7 +151,8 @@ class arena {
 
  private:
   static size_t areas_offset();
-  static size_t pipe_offset() { return areas_offset() + areas * area_bytes; }
+  static size_t ways_offset() { return areas_offset() + areas * area_bytes; }
+  static size_t pipe_offset();
   static void write(record* to, uint64_t number, uint64_t hash, const signature& called);
   static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
 
@@ -154,11 +166,6 @@ class arena {
   record* records_of(int rank) const {
     return reinterpret_cast<record*>(block_of(rank) + sizeof(block_header) + lines * sizeof(line));
   }
-  // All ranks have finished the operations up to this one.
-  bool all_finished(uint64_t number) {
-    return __builtin_expect(all_finished_.load(std::memory_order_acquire) >= number, 1) ||
-           look_for_finished() >= number;
-  }
   uint64_t look_for_finished();
   // With mutex_ held.
   void note_finished(uint64_t number);
@@ -167,6 +174,7 @@ class arena {
   const int rank_;
   const std::vector<char*> blocks_;
   coll::pipes pipes_;
+  coll::ways ways_;
   const reader read_;
   const crossovers sizes_;
   const std::vector<int> names_;

@@ -32,7 +32,9 @@ allgatherv::allgatherv(const ticket& own, const void* sendbuf, void* recvbuf,
       recvbuf_(static_cast<char*>(recvbuf)),
       received_(received) {
   const size_t largest = largest_of(received);
-  if (may_use_pieces(largest)) use_pieces(divide(largest).count);
+  if (may_use_pieces(largest)) {
+    use_pieces(operation_kind::allgatherv, largest, divide(largest).count);
+  }
 }
 
 void allgatherv::copy_own() const {
@@ -66,7 +68,7 @@ bool allgatherv::step_in_pieces() {
 }
 
 bool allgatherv::step() {
-  if (piece_count() != 0) return step_in_pieces();
+  if (is_in_pieces()) return step_in_pieces();
   const block_layout::block& own = received_.of(rank());
   switch (stage_) {
     case 0:
@@ -97,7 +99,9 @@ reduce_scatterv::reduce_scatterv(const ticket& own, const reduction& what,
                                  const block_layout& blocks)
     : piped_operation(own, own.where->sizes().combined_in_area), what_(what), blocks_(blocks) {
   for (const block_layout::block& each : blocks_.blocks) total_ += each.size;
-  if (may_use_pieces(total_, what.item_size, size() - 1)) use_pieces(pieces().count);
+  if (may_use_pieces(total_, what.item_size, size() - 1)) {
+    use_pieces(operation_kind::reduce_scatterv, total_, pieces().count);
+  }
 }
 
 piped_operation::division reduce_scatterv::pieces() const {
@@ -130,7 +134,7 @@ bool reduce_scatterv::step_in_pieces() {
 }
 
 bool reduce_scatterv::step() {
-  if (piece_count() != 0) return step_in_pieces();
+  if (is_in_pieces()) return step_in_pieces();
   const size_t begin = blocks_.of(rank()).offset;
   return offer_and_use(
       what_.sendbuf, total_, [] {},

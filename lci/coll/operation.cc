@@ -30,9 +30,32 @@ void operation::restart(uint64_t number, uint64_t hash) {
   reserve_pieces();
 }
 
+void operation::reserve_pieces() {
+  if (pieces_ == 0) return;
+  first_piece_ = where_.pipes().reserve(pieces_);
+  passage_.number = number_;
+  passage_.entry = where_.ways().enter();
+  has_way_ = false;
+}
+
+bool operation::choose_way() {
+  if (!where_.is_line_free(number_) || !where_.pipes().is_turn(first_piece_)) {
+    awaited_ = -1;
+    return false;
+  }
+  where_.ways().choose(&passage_);
+  has_way_ = true;
+  if (passage_.goes == way::kernel) where_.pipes().pass(first_piece_ + pieces_);
+  return true;
+}
+
 void operation::end() {
   if (number_ == 0) return;
-  if (!over_) where_.break_off(number_, lost_);
+  if (!over_) {
+    where_.break_off(number_, lost_);
+  } else if (pieces_ != 0) {
+    where_.ways().ended(passage_, where_);
+  }
   where_.finish(number_);
   number_ = 0;
 }

@@ -22,9 +22,9 @@ struct ticket {
 };
 
 // Data of up to line::inline_bytes travel in the line, larger data in the area, and the largest
-// through the pipes, in pieces (piped_operation.h). Where they do not, the other ranks read the
-// owner's own memory: that takes one copy less, but system calls, and the owner must wait until all
-// have read it.
+// through the pipes, in pieces (piped_operation.h), or the other ranks read the owner's own memory:
+// that takes one copy less, but system calls, and the owner must wait until all have read it. Which
+// one is faster, the arena measures (ways.h).
 //
 // An operation is carried out once, or, from one restart() to the next end(), many times.
 //
@@ -59,7 +59,7 @@ class operation {
   // if the ranks do not call the same operation or another rank's memory cannot be read; then end()
   // must follow.
   bool advance() {
-    if (step()) {
+    if (__builtin_expect(pieces_ == 0 || has_way_ || choose_way(), 1) && step()) {
       over_ = true;
       return true;
     }
@@ -87,7 +87,7 @@ class operation {
   place place_of(size_t size) const {
     return size <= line::inline_bytes ? place::in_line
            : size <= most_in_area_    ? place::in_area
-           : pieces_ != 0             ? place::in_pipe
+           : is_in_pieces()           ? place::in_pipe
                                       : place::in_memory;
   }
 
@@ -233,11 +233,15 @@ class operation {
                                const Operand& operand);
   static char* scratch_of_thread(size_t bytes);
 
-  // The data travel in so many pieces, from now on.
-  void use_pieces(uint64_t count) {
+  // For constructors: the data, of this size, are so many pieces if they go through pipes, as they
+  // do unless their own memory is faster for operations of this kind and size.
+  void use_pieces(operation_kind kind, size_t size, uint64_t count) {
     pieces_ = count;
+    passage_.of_class = ways::class_of(kind, size);
     if (number_ != 0) reserve_pieces();
   }
+  // Whether the data go in pieces. To be asked in step().
+  bool is_in_pieces() const { return pieces_ != 0 && passage_.goes == way::pipes; }
   uint64_t piece_count() const { return pieces_; }
   uint64_t first_piece() const { return first_piece_; }
   coll::pipes& pipes() const { return where_.pipes(); }
@@ -246,17 +250,19 @@ class operation {
   bool is_large(size_t size) const { return size > std::max(most_in_area_, line::inline_bytes); }
 
  private:
-  void reserve_pieces() {
-    if (pieces_ != 0) first_piece_ = where_.pipes().reserve(pieces_);
-  }
+  void reserve_pieces();
+  // Asks for the way of the data. False: it is not known yet.
+  bool choose_way();
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;
   uint64_t number_;  // 0: the arena has been notified of the end
   uint64_t hash_;
   const size_t most_in_area_;
-  uint64_t pieces_ = 0;  // 0: the data travel in another way
+  uint64_t pieces_ = 0;  // 0: the data cannot go through pipes
   uint64_t first_piece_ = 0;
+  bool has_way_ = false;  // passage_ says how the data go
+  ways::passage passage_;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
   int awaited_ = -1;
   int lost_ = -1;

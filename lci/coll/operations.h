@@ -30,7 +30,7 @@ class broadcast : public piped_operation {
         buffer_(static_cast<char*>(buffer)),
         size_(size),
         root_(root) {
-    if (may_use_pieces(size)) use_pieces(divide(size).count);
+    if (may_use_pieces(size)) use_pieces(operation_kind::broadcast, size, divide(size).count);
   }
 
  protected:
@@ -57,7 +57,7 @@ class reduce final : public piped_operation {
   reduce(const ticket& own, const reduction& what, int root)
       : piped_operation(own, own.where->sizes().combined_in_area), what_(what), root_(root) {
     if (may_use_pieces(what.size, what.item_size)) {
-      use_pieces(divide(what.size, what.item_size).count);
+      use_pieces(operation_kind::reduce, what.size, divide(what.size, what.item_size).count);
     }
   }
 
@@ -77,7 +77,8 @@ class allreduce final : public piped_operation {
   allreduce(const ticket& own, const reduction& what)
       : piped_operation(own, own.where->sizes().combined_in_area), what_(what) {
     if (may_use_pieces(what.size, what.item_size, size() - 1)) {
-      use_pieces(operand_pieces().count + result_pieces().count);
+      use_pieces(operation_kind::allreduce, what.size,
+                 operand_pieces().count + result_pieces().count);
     }
   }
 
@@ -112,7 +113,9 @@ class reduce_scatter final : public piped_operation {
  public:
   reduce_scatter(const ticket& own, const reduction& what)
       : piped_operation(own, own.where->sizes().combined_in_area), what_(what) {
-    if (may_use_pieces(total(), what.item_size, size() - 1)) use_pieces(pieces().count);
+    if (may_use_pieces(total(), what.item_size, size() - 1)) {
+      use_pieces(operation_kind::reduce_scatter, total(), pieces().count);
+    }
   }
 
  private:
@@ -133,7 +136,7 @@ class allgather : public piped_operation {
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {
-    if (may_use_pieces(size)) use_pieces(divide(size).count);
+    if (may_use_pieces(size)) use_pieces(operation_kind::allgather, size, divide(size).count);
   }
 
  protected:
@@ -156,7 +159,9 @@ class alltoall : public piped_operation {
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {
-    if (may_use_pieces(total(), 1, this->size() - 1)) use_pieces(pieces().count);
+    if (may_use_pieces(total(), 1, this->size() - 1)) {
+      use_pieces(operation_kind::alltoall, total(), pieces().count);
+    }
   }
 
  protected:

@@ -118,7 +118,7 @@ class piped_operation : public operation {
   }
 
  private:
-  uint64_t turn_of_ = 0;  // the operation, by number, to which the next two belong
+  uint64_t begun_ = 0;    // the operation, by number, to which the next two belong
   uint64_t written_ = 0;  // pieces
   uint64_t read_ = 0;
 };
@@ -128,9 +128,8 @@ bool piped_operation::exchange_some(part own, const Reads& reads, const Put& put
   coll::pipes& all = pipes();
   const uint64_t first = first_piece();
   const uint64_t count = piece_count();
-  if (turn_of_ != number()) {
-    if (!all.is_turn(first)) return false;
-    turn_of_ = number();
+  if (begun_ != number()) {
+    begun_ = number();
     written_ = own == part::reads ? count : 0;
     read_ = own == part::writes ? count : 0;
     // No rank waits for a rank that does not read.

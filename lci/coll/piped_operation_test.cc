@@ -20,7 +20,9 @@ ticket begin(test_rank& rank) { return rank.begin({operation_kind::scan, -1, byt
 // allowed to.
 class pieces_in_order final : public piped_operation {
  public:
-  explicit pieces_in_order(test_rank& own) : piped_operation(begin(own), 0) { use_pieces(pieces); }
+  explicit pieces_in_order(test_rank& own) : piped_operation(begin(own), 0) {
+    use_pieces(operation_kind::scan, bytes, pieces);
+  }
 
   bool may_put = true;
   uint64_t put = 0;

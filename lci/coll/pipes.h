@@ -40,6 +40,12 @@ class pipes {
   bool is_turn(uint64_t first) const { return turn_.load(std::memory_order_acquire) == first; }
   // The pieces before `next` are over for this rank.
   void end_turn(uint64_t next) { turn_.store(next, std::memory_order_release); }
+  // The operation whose turn it is has pieces before `next` that no rank writes or reads.
+  void pass(uint64_t next) {
+    publish(next);
+    release(next);
+    end_turn(next);
+  }
 
   // A rank that may still read what was in the slot of this piece before; -1: this rank may write.
   int holder(uint64_t piece);

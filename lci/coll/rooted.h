@@ -21,7 +21,7 @@ class gather : public piped_operation {
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
         root_(root) {
-    if (may_use_pieces(size)) use_pieces(divide(size).count);
+    if (may_use_pieces(size)) use_pieces(operation_kind::gather, size, divide(size).count);
   }
 
  protected:
@@ -47,7 +47,9 @@ class scatter : public piped_operation {
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
         root_(root) {
-    if (may_use_pieces(total(), 1, this->size() - 1)) use_pieces(pieces().count);
+    if (may_use_pieces(total(), 1, this->size() - 1)) {
+      use_pieces(operation_kind::scatter, total(), pieces().count);
+    }
   }
 
  protected:

@@ -18,7 +18,9 @@ class scan final : public piped_operation {
  public:
   scan(const ticket& own, const reduction& what, scan_kind kind)
       : piped_operation(own, own.where->sizes().combined_in_area), what_(what), kind_(kind) {
-    if (may_use_pieces(what.size, what.item_size)) use_pieces(pieces().count);
+    if (may_use_pieces(what.size, what.item_size)) {
+      use_pieces(operation_kind::scan, what.size, pieces().count);
+    }
   }
 
  private:

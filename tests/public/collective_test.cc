@@ -194,6 +194,51 @@ void persistent() {
   lci::free_group(&group);
 }
 
+// As many operations of a size as it takes the library to try another way for their data, and to
+// choose one, each with other data.
+void repeated() {
+  const auto rank = static_cast<size_t>(lci::get_rank_me());
+  const auto ranks = static_cast<size_t>(lci::get_rank_n());
+  constexpr size_t count = 3000;
+  constexpr size_t bytes = count * sizeof(uint64_t);
+  std::vector<uint64_t> mine(count * ranks);
+  std::vector<uint64_t> all(count * ranks);
+  std::vector<uint64_t> sums(count);
+  const auto content = [](size_t of_rank, size_t round, size_t i) {
+    return 1000000 * of_rank + 10000 * round + i;
+  };
+  lci::comp_t finished = lci::alloc_sync();
+  lci::persistent_coll_t sum = lci::alloc_persistent_coll(
+      lci::allreduce_x(sums.data(), sums.data(), count, sizeof(uint64_t), lci::reduce_sum<uint64_t>)
+          .comp(finished));
+  for (size_t round = 0; round < 120; ++round) {
+    for (size_t i = 0; i < mine.size(); ++i) mine[i] = content(rank, round, i);
+    std::copy_n(mine.begin(), count, sums.begin());
+    lci::persistent_coll_start(sum);
+    // Meanwhile, as operations may overlap.
+    lci::alltoall(mine.data(), all.data(), bytes);
+    lci::sync_wait(finished, nullptr);
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t expected = 0;
+      for (size_t r = 0; r < ranks; ++r) {
+        EXPECT(all[r * count + i] == content(r, round, rank * count + i));
+        expected += content(r, round, i);
+      }
+      EXPECT(sums[i] == expected);
+    }
+    const size_t root = round % ranks;
+    lci::broadcast(mine.data(), bytes, static_cast<int>(root));
+    for (size_t i = 0; i < count; ++i) EXPECT(mine[i] == content(root, round, i));
+    lci::allgather_x(sums.data(), all.data(), bytes).comp(finished)();
+    lci::sync_wait(finished, nullptr);
+    for (size_t r = 0; r < ranks; ++r) {
+      EXPECT(std::equal(sums.begin(), sums.end(), all.data() + r * count));
+    }
+  }
+  lci::free_persistent_coll(&sum);
+  lci::free_comp(&finished);
+}
+
 // Every thread of every rank takes part.
 void teams() {
   const int rank = lci::get_rank_me();
@@ -241,6 +286,7 @@ void body() {
     layouts();
     groups();
     persistent();
+    if (life == 0) repeated();
     // A second runtime in addition to the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();

@@ -87,7 +87,7 @@ class shared_memory {
 
   // Memory for an operation of any kind.
   struct room {
-    alignas(std::max_align_t) unsigned char bytes[224];
+    alignas(std::max_align_t) unsigned char bytes[240];
   };
 
   // The same of an operation that is made for it. Allocates nothing once as many operations have

@@ -1,0 +1,170 @@
+// The ways of large data of operations that several ranks carry out: all go the same way, whenever
+// that changes.
+#include "lci/coll/ways.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/coll/arena.h"
+#include "lci/coll/operations.h"
+#include "lci/testing/arena_ranks/arena_ranks.h"
+
+namespace lci::coll {
+namespace {
+
+constexpr crossovers choosing = {8 << 10, 4 << 10, 2 << 10, size_t{1} << 30, true};
+constexpr size_t bytes = size_t{20} << 10;
+// Enough for a trial and the decision after it.
+constexpr int many = 200;
+
+// A broadcast that says which way it went.
+class watched_broadcast final : public broadcast {
+ public:
+  watched_broadcast(test_rank& own, void* buffer, size_t size, int root)
+      : broadcast(own.begin({operation_kind::broadcast, root, size, 0}), buffer, size, root) {}
+
+  way gone = way::pipes;
+
+ private:
+  bool step() override {
+    gone = is_in_pieces() ? way::pipes : way::kernel;
+    return broadcast::step();
+  }
+};
+
+// A rank that does broadcasts, of which every fourth one is large: those with the number n and with
+// n + arena::lines are.
+class broadcasting_rank {
+ public:
+  broadcasting_rank(test_rank& own, int root) : own_(own), root_(root) {}
+
+  // Does at most so many, as far as it can without waiting.
+  void go(int most) {
+    for (; most > 0 && ways.size() < many; --most) {
+      const size_t size = own_.number() % 4 == (under_way_ == nullptr ? 0 : 1) ? bytes : 8;
+      if (under_way_ == nullptr) {
+        std::fill(buffer_.begin(), buffer_.end(), own_.rank() == root_ ? content() : 0);
+        under_way_ = std::make_unique<watched_broadcast>(own_, buffer_.data(), size, root_);
+      }
+      if (!under_way_->advance()) return;
+      under_way_->end();
+      const auto end = buffer_.begin() + static_cast<ptrdiff_t>(size);
+      ASSERT_EQ(std::count(buffer_.begin(), end, content()), static_cast<ptrdiff_t>(size));
+      if (size == bytes) ways.push_back(under_way_->gone);
+      under_way_.reset();
+    }
+  }
+  static constexpr int all = 4 * many;
+
+  std::vector<way> ways;  // of the large ones that have ended
+
+ private:
+  unsigned char content() const { return static_cast<unsigned char>(ways.size() % 251 + 1); }
+
+  test_rank& own_;
+  const int root_;
+  std::vector<unsigned char> buffer_ = std::vector<unsigned char>(bytes);
+  std::unique_ptr<watched_broadcast> under_way_;
+};
+
+// Rank 1 is as far ahead of rank 0, which decides, as it can be.
+TEST(Ways, ARankThatIsAheadOfTheOneThatDecidesGoesTheSameWay) {
+  test_ranks ranks(3, reading::possible, choosing);
+  broadcasting_rank deciding(ranks[0], 1);
+  broadcasting_rank ahead(ranks[1], 1);
+  broadcasting_rank other(ranks[2], 1);
+  for (int turn = 0; turn < 20 * many && other.ways.size() < many; ++turn) {
+    ahead.go(broadcasting_rank::all);
+    other.go(1);
+    deciding.go(1);
+  }
+  ASSERT_EQ(other.ways.size(), static_cast<size_t>(many));
+  EXPECT_EQ(ahead.ways, deciding.ways);
+  EXPECT_EQ(other.ways, deciding.ways);
+  EXPECT_GE(std::count(other.ways.begin(), other.ways.end(), way::pipes),
+            static_cast<ptrdiff_t>(way_chooser::samples));
+  EXPECT_GE(std::count(other.ways.begin(), other.ways.end(), way::kernel),
+            static_cast<ptrdiff_t>(way_chooser::samples));
+}
+
+TEST(Ways, WithoutTheKernelEverythingGoesThroughPipes) {
+  test_ranks ranks(2, reading::impossible, choosing);
+  broadcasting_rank first(ranks[0], 0);
+  broadcasting_rank second(ranks[1], 0);
+  for (int turn = 0; turn < 20 * many && second.ways.size() < many; ++turn) {
+    first.go(broadcasting_rank::all);
+    second.go(broadcasting_rank::all);
+  }
+  EXPECT_EQ(std::count(second.ways.begin(), second.ways.end(), way::pipes), many);
+}
+
+void add(const void* left, const void* right, void* sum, size_t count) {
+  const auto* const a = static_cast<const uint32_t*>(left);
+  const auto* const b = static_cast<const uint32_t*>(right);
+  auto* const to = static_cast<uint32_t*>(sum);
+  for (size_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
+}
+
+// Three operations at a time, of three kinds, each of which changes its way at its own time.
+TEST(Ways, ConcurrentOperationsChangeTheirWays) {
+  for (const int size : {2, 3, 4}) {
+    run_ranks(
+        size,
+        [size](test_rank& rank) {
+          const auto ranks = static_cast<size_t>(size);
+          constexpr size_t count = bytes / sizeof(uint32_t);
+          const auto own = static_cast<uint32_t>(rank.rank());
+          std::vector<uint32_t> cast(count);
+          std::vector<uint32_t> sent(count);
+          std::vector<uint32_t> gathered(count * ranks);
+          std::vector<uint32_t> sums(count);
+          for (uint32_t round = 0; round < many; ++round) {
+            const int root = static_cast<int>(round % ranks);
+            for (size_t i = 0; i < count; ++i) {
+              sent[i] = 1000 * own + round + static_cast<uint32_t>(i);
+              cast[i] = rank.rank() == root ? sent[i] : 0;
+            }
+            broadcast first(rank.begin({operation_kind::broadcast, root, bytes, 0}), cast.data(),
+                            bytes, root);
+            allgather second(rank.begin({operation_kind::allgather, -1, bytes, 0}), sent.data(),
+                             gathered.data(), bytes);
+            allreduce third(rank.begin({operation_kind::allreduce, -1, bytes, sizeof(uint32_t)}),
+                            {sent.data(), sums.data(), bytes, sizeof(uint32_t), add});
+            operation* open[] = {&third, &first, &second};
+            base::backoff backoff;
+            for (bool are_over = false; !are_over;) {
+              are_over = true;
+              for (operation*& each : open) {
+                if (each == nullptr) continue;
+                if (each->advance()) {
+                  each->end();
+                  each = nullptr;
+                } else {
+                  are_over = false;
+                }
+              }
+              if (!are_over) backoff.idle();
+            }
+            for (size_t i = 0; i < count; i += 97) {
+              const uint32_t at = round + static_cast<uint32_t>(i);
+              ASSERT_EQ(cast[i], 1000 * static_cast<uint32_t>(root) + at);
+              uint32_t sum = 0;
+              for (uint32_t r = 0; r < ranks; ++r) {
+                ASSERT_EQ(gathered[r * count + i], 1000 * r + at);
+                sum += 1000 * r + at;
+              }
+              ASSERT_EQ(sums[i], sum);
+            }
+          }
+        },
+        reading::possible, choosing);
+  }
+}
+
+}  // namespace
+}  // namespace lci::coll
