@@ -39,7 +39,7 @@ void operation::reserve_pieces() {
 }
 
 bool operation::choose_way() {
-  if (!where_.is_line_free(number_) || !where_.pipes().is_turn(first_piece_)) {
+  if (!where_.is_area_free(number_) || !where_.pipes().is_turn(first_piece_)) {
     awaited_ = -1;
     return false;
   }

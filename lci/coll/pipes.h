@@ -1,10 +1,10 @@
 // Pipes between the ranks of a host: data that are too large for an area pass through the block of
 // their rank in pieces, which the other ranks copy out while the next ones are copied in.
 //
-// A copy by the kernel from the memory of another rank (process_vm_readv) needs one copy less, and
-// is still slower at every size from 16 KiB to 4 MiB that was measured, since a pipe stays in the
-// caches of both processors, and a call of the system looks up each page
-// (docs/performance/collectives.md).
+// A copy by the kernel from the memory of another rank (process_vm_readv) needs one copy less, but a
+// call of the system looks up each page, and a pipe stays in the caches of both processors: on some
+// machines pipes are up to four times as fast, on others half as fast (ways.h,
+// docs/performance/collectives.md).
 #ifndef LCI_COLL_PIPES_H_
 #define LCI_COLL_PIPES_H_
 

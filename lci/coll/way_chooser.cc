@@ -6,13 +6,16 @@ namespace lci::coll {
 
 int64_t way_chooser::taken::usual() const {
   std::array<int64_t, samples> sorted = durations;
-  std::nth_element(sorted.begin(), sorted.begin() + samples / 4, sorted.end());
-  return sorted[samples / 4];
+  const auto at = sorted.begin() + count / 4;
+  std::nth_element(sorted.begin(), at, sorted.begin() + count);
+  return *at;
 }
 
 void way_chooser::add(way gone, int64_t duration) {
   taken& those = of(gone);
-  if (!those.is_complete()) those.durations[those.count++] = duration;
+  if (those.is_complete()) return;
+  those.durations[those.count++] = duration;
+  those.time += duration;
 }
 
 bool way_chooser::is_other_better() {

@@ -47,7 +47,11 @@ struct way_plan {
 // Thread safety: one thread at a time.
 class way_chooser {
  public:
-  static constexpr size_t samples = 16;             // measured operations of each way
+  // Measured operations of each way: the second number, or more until they have taken so many ns,
+  // up to the first number.
+  static constexpr size_t samples = 16;
+  static constexpr size_t fewest_samples = 4;
+  static constexpr int64_t enough_time = 5000000;
   static constexpr uint64_t first_phase = 2;        // operations before the first measurement
   static constexpr uint64_t shortest_phase = 4096;  // operations of a long phase
   static constexpr uint64_t longest_phase = 65536;
@@ -66,8 +70,11 @@ class way_chooser {
   struct taken {
     std::array<int64_t, samples> durations;  // ns
     size_t count = 0;
+    int64_t time = 0;  // of all
 
-    bool is_complete() const { return count == samples; }
+    bool is_complete() const {
+      return count == samples || (count >= fewest_samples && time >= enough_time);
+    }
     // A low quartile: the first operations after a change of the way, and those that the system
     // interrupts, take many times as long.
     int64_t usual() const;

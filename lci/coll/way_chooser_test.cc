@@ -8,7 +8,7 @@
 namespace lci::coll {
 namespace {
 
-constexpr uint64_t ahead = 32;  // operations until a plan has reached all ranks
+constexpr uint64_t ahead = 8;  // operations until a plan has reached all ranks
 
 // Operations, one after the other, that take so long by either way.
 class operations_in_turn {
@@ -101,6 +101,14 @@ TEST(WayChooser, TrialsTakeATwentiethOfTheOperationsAndFewerInTime) {
   kernels = operations.run(many, 100, 200);
   EXPECT_GE(kernels, 7 * way_chooser::samples);
   EXPECT_LE(kernels, many / 500);
+}
+
+TEST(WayChooser, LongOperationsAreDecidedEarly) {
+  constexpr int64_t ms = 1000000;
+  operations_in_turn operations;
+  operations.run(way_chooser::first_phase + way_chooser::fewest_samples + ahead, 4 * ms, 2 * ms);
+  EXPECT_EQ(operations.goes(), way::kernel);
+  EXPECT_EQ(operations.run(100, 4 * ms, 2 * ms), 100u);
 }
 
 TEST(WayChooser, FirstOperationsOfATrialThatTakeLongDoNotCount) {

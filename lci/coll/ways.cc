@@ -24,7 +24,7 @@ ways::ways(int rank, const std::vector<char*>& places, bool may_choose)
     : rank_(rank), places_(places), may_choose_(may_choose && places.size() > 1) {
   static_assert(entries > arena::lines);
   // Of operations that are measured at the end of a long phase.
-  static_assert(way_chooser::shortest_phase > 2 * arena::lines);
+  static_assert(way_chooser::shortest_phase > 2 * arena::areas);
 }
 
 size_t ways::class_of(operation_kind kind, size_t bytes) {
@@ -97,7 +97,7 @@ void ways::decide(const passage& passed, arena& where) {
   chooser.count();
   std::atomic<uint64_t>& plan = plan_of(passed.of_class);
   const way_plan known = way_plan::unpack(plan.load(std::memory_order_relaxed));
-  if (const auto next = chooser.next(known, passed.number + arena::lines)) {
+  if (const auto next = chooser.next(known, passed.number + arena::areas)) {
     plan.store(next->pack(), std::memory_order_relaxed);
   }
 }

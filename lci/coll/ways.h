@@ -22,9 +22,9 @@ class arena;
 // others in time:
 //
 // - Rank 0 writes it before it finishes one of its own operations, with the number n, and the plan
-//   changes the way of operations from n + arena::lines on.
-// - A rank asks for the way of an operation with the number m when its line is free, thus when it
-//   has seen that rank 0 has finished m - arena::lines: for m >= n + arena::lines it sees the plan.
+//   changes the way of operations from n + arena::areas on.
+// - A rank asks for the way of an operation with the number m when its area is free, thus when it
+//   has seen that rank 0 has finished m - arena::areas: for m >= n + arena::areas it sees the plan.
 // - Before rank 0 writes the next one, all ranks have finished operations behind that number, since
 //   it has measured them: no rank asks for the way of one that only the plan before knew.
 //
@@ -52,7 +52,7 @@ class ways {
     way goes;
     int64_t arrival;  // ns of the clock that all ranks of the host read; 0: not measured
   };
-  // Sets `goes` and `arrival` of an operation whose line is free.
+  // Sets `goes` and `arrival` of an operation whose area is free.
   void choose(passage* passing) const;
   // The operation has ended on this rank without an error, which has not yet told `where` that it
   // finished it.
@@ -61,7 +61,7 @@ class ways {
  private:
   static constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
   static constexpr size_t sizes = 16;
-  // More than there are lines: no rank is so far ahead of another.
+  // More than there are lines: no rank is so many operations ahead of another.
   static constexpr uint64_t entries = 64;
 
   // The times of a rank in one operation.

@@ -38,7 +38,7 @@ class watched_broadcast final : public broadcast {
 };
 
 // A rank that does broadcasts, of which every fourth one is large: those with the number n and with
-// n + arena::lines are.
+// n + arena::areas are.
 class broadcasting_rank {
  public:
   broadcasting_rank(test_rank& own, int root) : own_(own), root_(root) {}
