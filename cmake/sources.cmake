@@ -40,6 +40,8 @@ set(LCI_SOURCES
   lci/coll/scan.cc
   lci/coll/signature.cc
   lci/coll/staging.cc
+  lci/coll/way_chooser.cc
+  lci/coll/ways.cc
   lci/io/acceptor.cc
   lci/io/event_loop.cc
   lci/io/files.cc

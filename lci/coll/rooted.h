@@ -5,18 +5,19 @@
 
 #include <cstddef>
 
+#include "lci/coll/joint_operation.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/operations.h"
 #include "lci/coll/piped_operation.h"
 
 namespace lci::coll {
 
-// Every rank offers its block, and the root copies all. A rank waits for the root only if that
-// reads the rank's own memory.
-class gather : public piped_operation {
+// Every rank offers its block, and the root copies all. Where the blocks are in the ranks' own
+// memory, they copy, too, and wait for the root.
+class gather : public joint_operation {
  public:
   gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
-      : piped_operation(own, own.where->sizes().copied_in_area),
+      : joint_operation(own, own.where->sizes().copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
@@ -38,7 +39,7 @@ class gather : public piped_operation {
 };
 
 // The root offers all blocks, and each rank copies its own. The root waits for the other ranks only
-// if they read its own memory.
+// if they read its own memory; it does not copy for them, since it has a block, too.
 class scatter : public piped_operation {
  public:
   scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)

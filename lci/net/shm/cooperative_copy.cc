@@ -1,49 +1,12 @@
 #include "lci/net/shm/cooperative_copy.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "lci/ds/shared_pieces.h"
+
 namespace lci::net::shm {
 namespace {
-
-// Large enough that a system call for each costs little, and small enough that neither waits long
-// for the other's last one.
-size_t piece_of(size_t size) {
-  constexpr size_t least = size_t{32} << 10;
-  constexpr size_t most = size_t{256} << 10;
-  return std::clamp(size / 8, least, most);
-}
-uint64_t pieces_of(size_t size) { return (size + piece_of(size) - 1) / piece_of(size); }
-
-// The requester takes pieces from the front, and the target from the back: where they use the same
-// memory again and again, each mostly has its part in its own cache.
-enum class side { front, back };
-constexpr int back_shift = 32;
-
-// Calls copy(offset, size) for pieces that nobody else has taken. Returns how many; *whole is false
-// if one failed.
-template <class Copy>
-uint64_t copy_pieces(cooperative_slot* slot, side from, size_t size, const Copy& copy,
-                     bool* whole) {
-  const size_t piece = piece_of(size);
-  const uint64_t count = pieces_of(size);
-  const uint64_t step = from == side::front ? 1 : uint64_t{1} << back_shift;
-  uint64_t own = 0;
-  *whole = true;
-  // The peer could set the counters back: no more than there are.
-  while (own < count) {
-    const uint64_t taken = slot->taken.fetch_add(step, std::memory_order_relaxed);
-    const uint64_t at_front = taken & UINT32_MAX;
-    const uint64_t at_back = taken >> back_shift;
-    if (at_front + at_back >= count) break;
-    ++own;
-    const size_t begin = (from == side::front ? at_front : count - 1 - at_back) * piece;
-    *whole = copy(begin, std::min(piece, size - begin));
-    if (!*whole) break;
-  }
-  return own;
-}
 
 // False if the message is malformed.
 bool decode(const incoming& message, cooperative_header* header) {
@@ -97,8 +60,9 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
 
   auto* const local = static_cast<unsigned char*>(operation.buffer);
   bool whole = false;
-  const uint64_t copied = copy_pieces(
-      &slot, side::front, operation.size,
+  const ds::shared_pieces pieces(&slot.taken, operation.size);
+  const uint64_t copied = pieces.take(
+      ds::shared_pieces::side::front,
       [&](size_t at, size_t size) {
         return copy_(operation.rank, copy_direction::to_peer, local + at, remote + at, size);
       },
@@ -108,7 +72,7 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
                {&header, sizeof(header), nullptr, 0});
   request& made = with.requests[number];
   made.context = operation.context;
-  made.waits = whole && copied < pieces_of(operation.size);
+  made.waits = whole && copied < pieces.count();
   made.size = operation.size;
   made.begin = begin;
   if (!whole) return errorcode_t::fatal;
@@ -172,16 +136,17 @@ take_result cooperative_copies::take(int rank, const incoming& message) {
   const remote_region region{header.base, header.key};
   bool whole = regions_.use(region, header.offset, header.size, [](void*) {});
   if (whole) {
-    copy_pieces(
-        slot, side::back, header.size,
-        [&](size_t at, size_t size) {
-          bool copied = false;
-          // Each piece anew: memory can't be closed while one is copied, and waits no longer.
-          return regions_.use(region, header.offset + at, size, [&](void* to) {
-            copied = copy_(rank, copy_direction::from_peer, to, header.source + at, size);
-          }) && copied;
-        },
-        &whole);
+    ds::shared_pieces(&slot->taken, header.size)
+        .take(
+            ds::shared_pieces::side::back,
+            [&](size_t at, size_t size) {
+              bool copied = false;
+              // Each piece anew: memory can't be closed while one is copied, and waits no longer.
+              return regions_.use(region, header.offset + at, size, [&](void* to) {
+                copied = copy_(rank, copy_direction::from_peer, to, header.source + at, size);
+              }) && copied;
+            },
+            &whole);
   }
   const uint32_t bit = uint32_t{1} << header.number;
   with.failed = whole ? with.failed & ~bit : with.failed | bit;
