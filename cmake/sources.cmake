@@ -35,13 +35,13 @@ set(LCI_SOURCES
   lci/coll/operation.cc
   lci/coll/operations.cc
   lci/coll/operators.cc
+  lci/coll/path_selector.cc
+  lci/coll/path_table.cc
   lci/coll/pipes.cc
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
   lci/coll/staging.cc
-  lci/coll/way_chooser.cc
-  lci/coll/ways.cc
   lci/io/acceptor.cc
   lci/io/event_loop.cc
   lci/io/files.cc

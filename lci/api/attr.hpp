@@ -55,10 +55,10 @@
     "bytes that a rank offers to a collective operation in shared memory, up to which they go "    \
     "through pipes: one rank copies them in while the others copy them out; of more, or with 0, "  \
     "the kernel copies from rank to rank, where it may; equal on all ranks")                       \
-  X(bool, coll_measures_ways, true,                                                                \
-    "whether operations whose data may go through pipes are measured, and those of a kind and "    \
-    "size for which copies by the kernel prove faster go that way; of rank 0, or the first rank "  \
-    "of a group, which decides for all")                                                           \
+  X(bool, coll_measure_paths, true,                                                                \
+    "whether the first rank measures pipes against copies by the kernel, for each kind of "        \
+    "collective operation and each size, and selects the faster path for all ranks; otherwise "    \
+    "coll_pipe_max_size alone selects the path")                                                   \
   X(size_t, coll_hosts_max_size, size_t{1} << 30,                                                  \
     "bytes of the largest collective operation between hosts in which the ranks of each host "     \
     "meet in shared memory and one of them exchanges messages with the other hosts; 0: every "     \

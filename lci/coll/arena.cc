@@ -34,7 +34,7 @@ std::vector<char*> places_in(const std::vector<void*>& blocks, size_t offset) {
 }  // namespace
 
 size_t arena::areas_offset() { return round_up(head_bytes); }
-size_t arena::pipe_offset() { return ways_offset() + round_up(ways::bytes()); }
+size_t arena::pipe_offset() { return paths_offset() + round_up(path_table::bytes()); }
 size_t arena::block_bytes() { return pipe_offset() + round_up(pipes::bytes()); }
 
 arena::arena(int rank, const std::vector<void*>& blocks, memory_access access,
@@ -42,7 +42,7 @@ arena::arena(int rank, const std::vector<void*>& blocks, memory_access access,
     : rank_(rank),
       blocks_(places_in(blocks, 0)),
       pipes_(rank, places_in(blocks, pipe_offset())),
-      ways_(rank, places_in(blocks, ways_offset()), sizes.chooses_ways),
+      paths_(rank, places_in(blocks, paths_offset()), sizes.selects_paths),
       access_(std::move(access)),
       sizes_(sizes),
       names_(std::move(names)),

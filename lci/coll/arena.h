@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "lci/coll/path_table.h"
 #include "lci/coll/pipes.h"
 #include "lci/coll/signature.h"
-#include "lci/coll/ways.h"
 #include "lci/ds/biased_lock.h"
 
 namespace lci::coll {
@@ -30,7 +30,7 @@ struct alignas(128) line {
   uint64_t recv_address;
   unsigned char bytes[inline_bytes];  // data that fits
 
-  // Of data in the ranks' own memory, in place of such: for ds::shared_pieces.
+  // The counter of ds::shared_pieces, in the same place, if the data are in the ranks' own memory.
   std::atomic<uint64_t>& taken() { return *reinterpret_cast<std::atomic<uint64_t>*>(bytes); }
 };
 static_assert(sizeof(line) == 128);
@@ -68,9 +68,9 @@ struct crossovers {
   // Up to which data go through pipes; 0: none. Operations of an arena for which it is not 0 are
   // made, or restarted, in the same order on all ranks.
   size_t in_pipe;
-  // Whether data that may go through pipes go from the ranks' own memory where that proves faster
-  // (ways.h).
-  bool chooses_ways = false;
+  // Whether the arena measures pipes against the ranks' own memory, and selects the faster path
+  // (path_table.h).
+  bool selects_paths = false;
 };
 
 // Thread safety: any thread may call any member at any time, except construction, destruction, and
@@ -145,7 +145,7 @@ class arena {
   }
 
   coll::pipes& pipes() { return pipes_; }
-  coll::ways& ways() { return ways_; }
+  coll::path_table& paths() { return paths_; }
   // Throws std::runtime_error if that is impossible.
   void read(int rank, void* to, uint64_t from, size_t size) const;
   void write(int rank, uint64_t to, const void* from, size_t size) const;
@@ -158,7 +158,7 @@ class arena {
 
  private:
   static size_t areas_offset();
-  static size_t ways_offset() { return areas_offset() + areas * area_bytes; }
+  static size_t paths_offset() { return areas_offset() + areas * area_bytes; }
   static size_t pipe_offset();
   static void write_record(record* to, uint64_t number, uint64_t hash, const signature& called);
   static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
@@ -181,7 +181,7 @@ class arena {
   const int rank_;
   const std::vector<char*> blocks_;
   coll::pipes pipes_;
-  coll::ways ways_;
+  coll::path_table paths_;
   const memory_access access_;
   const crossovers sizes_;
   const std::vector<int> names_;

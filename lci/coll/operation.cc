@@ -33,19 +33,19 @@ void operation::restart(uint64_t number, uint64_t hash) {
 void operation::reserve_pieces() {
   if (pieces_ == 0) return;
   first_piece_ = where_.pipes().reserve(pieces_);
-  passage_.number = number_;
-  passage_.entry = where_.ways().enter();
-  has_way_ = false;
+  transfer_.number = number_;
+  transfer_.entry = where_.paths().enter();
+  has_path_ = false;
 }
 
-bool operation::choose_way() {
+bool operation::find_path() {
   if (!where_.is_area_free(number_) || !where_.pipes().is_turn(first_piece_)) {
     awaited_ = -1;
     return false;
   }
-  where_.ways().choose(&passage_);
-  has_way_ = true;
-  if (passage_.goes == way::kernel) where_.pipes().pass(first_piece_ + pieces_);
+  where_.paths().look_up(&transfer_);
+  has_path_ = true;
+  if (transfer_.path == copy_path::kernel) where_.pipes().skip(first_piece_ + pieces_);
   return true;
 }
 
@@ -54,7 +54,7 @@ void operation::end() {
   if (!over_) {
     where_.break_off(number_, lost_);
   } else if (pieces_ != 0) {
-    where_.ways().ended(passage_, where_);
+    where_.paths().ended(transfer_, where_);
   }
   where_.finish(number_);
   number_ = 0;

@@ -22,9 +22,9 @@ struct ticket {
 };
 
 // Data of up to line::inline_bytes travel in the line, larger data in the area, and the largest
-// through the pipes, in pieces (piped_operation.h), or the other ranks read the owner's own memory:
-// that takes one copy less, but system calls, and the owner must wait until all have read it. Which
-// one is faster, the arena measures (ways.h).
+// through the pipes, in pieces (piped_operation.h), or the ranks copy from the owner's own memory.
+// That needs one copy less, but system calls, and the owner must wait until all ranks have copied.
+// The arena measures which path is faster (path_table.h).
 //
 // An operation is carried out once, or, from one restart() to the next end(), many times.
 //
@@ -59,7 +59,7 @@ class operation {
   // if the ranks do not call the same operation or another rank's memory cannot be read; then end()
   // must follow.
   bool advance() {
-    if (__builtin_expect(pieces_ == 0 || has_way_ || choose_way(), 1) && step()) {
+    if (__builtin_expect(pieces_ == 0 || has_path_ || find_path(), 1) && step()) {
       over_ = true;
       return true;
     }
@@ -244,15 +244,15 @@ class operation {
                                const Operand& operand);
   static char* scratch_of_thread(size_t bytes);
 
-  // For constructors: the data, of this size, are so many pieces if they go through pipes, as they
-  // do unless their own memory is faster for operations of this kind and size.
+  // For constructors. The data, of this size, form so many pieces if they go through pipes. The
+  // path table selects pipes or the ranks' own memory for operations of this kind and size.
   void use_pieces(operation_kind kind, size_t size, uint64_t count) {
     pieces_ = count;
-    passage_.of_class = ways::class_of(kind, size);
+    transfer_.of_class = path_table::class_of(kind, size);
     if (number_ != 0) reserve_pieces();
   }
-  // Whether the data go in pieces. To be asked in step().
-  bool is_in_pieces() const { return pieces_ != 0 && passage_.goes == way::pipes; }
+  // Whether the data go in pieces. For step(): the path is known then.
+  bool is_in_pieces() const { return pieces_ != 0 && transfer_.path == copy_path::pipes; }
   uint64_t piece_count() const { return pieces_; }
   uint64_t first_piece() const { return first_piece_; }
   coll::pipes& pipes() const { return where_.pipes(); }
@@ -262,8 +262,8 @@ class operation {
 
  private:
   void reserve_pieces();
-  // Asks for the way of the data. False: it is not known yet.
-  bool choose_way();
+  // Looks up the path of the data. False: it is not known yet.
+  bool find_path();
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;
@@ -272,8 +272,8 @@ class operation {
   const size_t most_in_area_;
   uint64_t pieces_ = 0;  // 0: the data cannot go through pipes
   uint64_t first_piece_ = 0;
-  bool has_way_ = false;  // passage_ says how the data go
-  ways::passage passage_;
+  bool has_path_ = false;  // transfer_ has the path
+  path_table::transfer transfer_;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
   int awaited_ = -1;
   int lost_ = -1;

@@ -20,7 +20,7 @@ bool broadcast::step() {
     case place::in_pipe:
       return step_in_pieces();
     case place::in_memory:
-      return copy_jointly(
+      return copy_cooperatively(
           root_, direction::from_root, buffer_, size_, [](int) { return size_t{0}; }, [] {});
     case place::in_line:
     case place::in_area:

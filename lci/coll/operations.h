@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "lci/coll/joint_operation.h"
+#include "lci/coll/cooperative_operation.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/piped_operation.h"
 
@@ -23,12 +23,12 @@ class barrier final : public operation {
   bool step() override;
 };
 
-// The root offers; the others copy. The root waits for them only if they read its own memory; then
-// it copies, too.
-class broadcast : public joint_operation {
+// The root offers, and the other ranks copy. If the data are in the root's own memory, the root
+// copies, too, and waits for the other ranks.
+class broadcast : public cooperative_operation {
  public:
   broadcast(const ticket& own, void* buffer, size_t size, int root)
-      : joint_operation(own, own.where->sizes().copied_in_area),
+      : cooperative_operation(own, own.where->sizes().copied_in_area),
         buffer_(static_cast<char*>(buffer)),
         size_(size),
         root_(root) {

@@ -3,7 +3,7 @@
 //
 // A copy by the kernel from the memory of another rank (process_vm_readv) needs one copy less, but a
 // call of the system looks up each page, and a pipe stays in the caches of both processors: on some
-// machines pipes are up to four times as fast, on others half as fast (ways.h,
+// machines pipes are up to four times as fast, on others half as fast (path_table.h,
 // docs/performance/collectives.md).
 #ifndef LCI_COLL_PIPES_H_
 #define LCI_COLL_PIPES_H_
@@ -40,8 +40,8 @@ class pipes {
   bool is_turn(uint64_t first) const { return turn_.load(std::memory_order_acquire) == first; }
   // The pieces before `next` are over for this rank.
   void end_turn(uint64_t next) { turn_.store(next, std::memory_order_release); }
-  // The operation whose turn it is has pieces before `next` that no rank writes or reads.
-  void pass(uint64_t next) {
+  // Skips the pieces before `next`, of the operation whose turn it is: no rank writes or reads them.
+  void skip(uint64_t next) {
     publish(next);
     release(next);
     end_turn(next);

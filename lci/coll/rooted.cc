@@ -33,7 +33,7 @@ bool gather::step() {
     case place::in_pipe:
       return step_in_pieces();
     case place::in_memory:
-      return copy_jointly(
+      return copy_cooperatively(
           root_, direction::to_root, is_root ? recvbuf_ : const_cast<char*>(sendbuf_), size_,
           [this](int of) { return size_ * static_cast<size_t>(of); }, [this] { copy_own(); });
     case place::in_line:

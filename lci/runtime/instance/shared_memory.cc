@@ -43,7 +43,7 @@ coll::crossovers crossovers_of(const runtime_attr_t& attr, bool is_in_order) {
   const size_t combined_in_area =
       in_pipe > 0 ? attr.coll_reduce_area_max_size : coll::arena::area_bytes;
   return {attr.coll_copy_area_max_size, combined_in_area, attr.coll_parts_min_size, in_pipe,
-          in_pipe > 0 && attr.coll_measures_ways};
+          in_pipe > 0 && attr.coll_measure_paths};
 }
 
 }  // namespace

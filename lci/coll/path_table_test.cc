@@ -1,6 +1,5 @@
-// The ways of large data of operations that several ranks carry out: all go the same way, whenever
-// that changes.
-#include "lci/coll/ways.h"
+// All ranks use the same path for an operation, whenever the path of its class changes.
+#include "lci/coll/path_table.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,17 +21,17 @@ constexpr size_t bytes = size_t{20} << 10;
 // Enough for a trial and the decision after it.
 constexpr int many = 200;
 
-// A broadcast that says which way it went.
+// A broadcast that records its path.
 class watched_broadcast final : public broadcast {
  public:
   watched_broadcast(test_rank& own, void* buffer, size_t size, int root)
       : broadcast(own.begin({operation_kind::broadcast, root, size, 0}), buffer, size, root) {}
 
-  way gone = way::pipes;
+  copy_path used = copy_path::pipes;
 
  private:
   bool step() override {
-    gone = is_in_pieces() ? way::pipes : way::kernel;
+    used = is_in_pieces() ? copy_path::pipes : copy_path::kernel;
     return broadcast::step();
   }
 };
@@ -45,7 +44,7 @@ class broadcasting_rank {
 
   // Does at most so many, as far as it can without waiting.
   void go(int most) {
-    for (; most > 0 && ways.size() < many; --most) {
+    for (; most > 0 && paths.size() < many; --most) {
       const size_t size = own_.number() % 4 == (under_way_ == nullptr ? 0 : 1) ? bytes : 8;
       if (under_way_ == nullptr) {
         std::fill(buffer_.begin(), buffer_.end(), own_.rank() == root_ ? content() : 0);
@@ -55,16 +54,16 @@ class broadcasting_rank {
       under_way_->end();
       const auto end = buffer_.begin() + static_cast<ptrdiff_t>(size);
       ASSERT_EQ(std::count(buffer_.begin(), end, content()), static_cast<ptrdiff_t>(size));
-      if (size == bytes) ways.push_back(under_way_->gone);
+      if (size == bytes) paths.push_back(under_way_->used);
       under_way_.reset();
     }
   }
   static constexpr int all = 4 * many;
 
-  std::vector<way> ways;  // of the large ones that have ended
+  std::vector<copy_path> paths;  // of the large broadcasts that have ended
 
  private:
-  unsigned char content() const { return static_cast<unsigned char>(ways.size() % 251 + 1); }
+  unsigned char content() const { return static_cast<unsigned char>(paths.size() % 251 + 1); }
 
   test_rank& own_;
   const int root_;
@@ -73,34 +72,34 @@ class broadcasting_rank {
 };
 
 // Rank 1 is as far ahead of rank 0, which decides, as it can be.
-TEST(Ways, ARankThatIsAheadOfTheOneThatDecidesGoesTheSameWay) {
+TEST(PathTable, ARankThatIsAheadOfTheOneThatDecidesUsesTheSamePath) {
   test_ranks ranks(3, reading::possible, choosing);
   broadcasting_rank deciding(ranks[0], 1);
   broadcasting_rank ahead(ranks[1], 1);
   broadcasting_rank other(ranks[2], 1);
-  for (int turn = 0; turn < 20 * many && other.ways.size() < many; ++turn) {
+  for (int turn = 0; turn < 20 * many && other.paths.size() < many; ++turn) {
     ahead.go(broadcasting_rank::all);
     other.go(1);
     deciding.go(1);
   }
-  ASSERT_EQ(other.ways.size(), static_cast<size_t>(many));
-  EXPECT_EQ(ahead.ways, deciding.ways);
-  EXPECT_EQ(other.ways, deciding.ways);
-  EXPECT_GE(std::count(other.ways.begin(), other.ways.end(), way::pipes),
-            static_cast<ptrdiff_t>(way_chooser::samples));
-  EXPECT_GE(std::count(other.ways.begin(), other.ways.end(), way::kernel),
-            static_cast<ptrdiff_t>(way_chooser::samples));
+  ASSERT_EQ(other.paths.size(), static_cast<size_t>(many));
+  EXPECT_EQ(ahead.paths, deciding.paths);
+  EXPECT_EQ(other.paths, deciding.paths);
+  EXPECT_GE(std::count(other.paths.begin(), other.paths.end(), copy_path::pipes),
+            static_cast<ptrdiff_t>(path_selector::samples));
+  EXPECT_GE(std::count(other.paths.begin(), other.paths.end(), copy_path::kernel),
+            static_cast<ptrdiff_t>(path_selector::samples));
 }
 
-TEST(Ways, WithoutTheKernelEverythingGoesThroughPipes) {
+TEST(PathTable, WithoutTheKernelAllOperationsUsePipes) {
   test_ranks ranks(2, reading::impossible, choosing);
   broadcasting_rank first(ranks[0], 0);
   broadcasting_rank second(ranks[1], 0);
-  for (int turn = 0; turn < 20 * many && second.ways.size() < many; ++turn) {
+  for (int turn = 0; turn < 20 * many && second.paths.size() < many; ++turn) {
     first.go(broadcasting_rank::all);
     second.go(broadcasting_rank::all);
   }
-  EXPECT_EQ(std::count(second.ways.begin(), second.ways.end(), way::pipes), many);
+  EXPECT_EQ(std::count(second.paths.begin(), second.paths.end(), copy_path::pipes), many);
 }
 
 void add(const void* left, const void* right, void* sum, size_t count) {
@@ -110,8 +109,8 @@ void add(const void* left, const void* right, void* sum, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
 }
 
-// Three operations at a time, of three kinds, each of which changes its way at its own time.
-TEST(Ways, ConcurrentOperationsChangeTheirWays) {
+// Three concurrent operations of three kinds, whose paths change at different times.
+TEST(PathTable, ConcurrentOperationsChangeTheirPaths) {
   for (const int size : {2, 3, 4}) {
     run_ranks(
         size,

@@ -1,41 +1,43 @@
-#include "lci/coll/way_chooser.h"
+#include "lci/coll/path_selector.h"
 
 #include <algorithm>
 
 namespace lci::coll {
 
-int64_t way_chooser::taken::usual() const {
+int64_t path_selector::sample::usual() const {
   std::array<int64_t, samples> sorted = durations;
   const auto at = sorted.begin() + count / 4;
   std::nth_element(sorted.begin(), at, sorted.begin() + count);
   return *at;
 }
 
-void way_chooser::add(way gone, int64_t duration) {
-  taken& those = of(gone);
-  if (those.is_complete()) return;
-  those.durations[those.count++] = duration;
-  those.time += duration;
+void path_selector::add(copy_path path, int64_t duration) {
+  sample& all = of(path);
+  if (all.is_complete()) return;
+  all.durations[all.count++] = duration;
+  all.time += duration;
 }
 
-bool way_chooser::is_other_better() {
+bool path_selector::is_other_better() {
+  // A smaller difference is not worth a change.
+  constexpr double clearly = 0.95;
   return static_cast<double>(of(other(best_)).usual()) <
-         0.95 * static_cast<double>(of(best_).usual());
+         clearly * static_cast<double>(of(best_).usual());
 }
 
-std::optional<way_plan> way_chooser::next(const way_plan& now, uint64_t earliest) {
-  way_plan made = now;
+std::optional<path_plan> path_selector::next(const path_plan& now, uint64_t earliest) {
+  path_plan made = now;
   switch (phase_) {
     case phase::long_one:
       if (ended_ < length_) return std::nullopt;
       phase_ = phase::own_measurement;
-      taken_ = {};
+      measured_ = {};
       made.is_measured = true;
       return made;
     case phase::own_measurement:
       if (!of(best_).is_complete()) return std::nullopt;
       phase_ = phase::trial;
-      return way_plan{earliest, best_, other(best_), true};
+      return path_plan{earliest, best_, other(best_), true};
     case phase::trial:
       if (!of(other(best_)).is_complete()) return std::nullopt;
       phase_ = phase::long_one;
@@ -47,7 +49,7 @@ std::optional<way_plan> way_chooser::next(const way_plan& now, uint64_t earliest
         return made;
       }
       length_ = std::clamp(2 * length_, shortest_phase, longest_phase);
-      return way_plan{earliest, now.after, best_, false};
+      return path_plan{earliest, now.after, best_, false};
   }
   return std::nullopt;
 }

@@ -1,0 +1,97 @@
+// Selects the path of large data in collective operations of one kind and size.
+#ifndef LCI_COLL_PATH_SELECTOR_H_
+#define LCI_COLL_PATH_SELECTOR_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lci::coll {
+
+enum class copy_path : uint8_t {
+  pipes,   // in pieces that one rank copies in and the others copy out (piped_operation.h)
+  kernel,  // by the kernel from or to the ranks' own memory (process_vm_readv, process_vm_writev)
+};
+constexpr copy_path other(copy_path path) {
+  return path == copy_path::pipes ? copy_path::kernel : copy_path::pipes;
+}
+
+// The path of each operation, by the operation's number in its arena.
+struct path_plan {
+  uint64_t from = 0;                    // operations with this number or a higher one use `after`
+  copy_path before = copy_path::pipes;  // the path of the other operations
+  copy_path after = copy_path::pipes;
+  bool is_measured = false;  // whether the ranks record when they begin and end the operations
+
+  copy_path of(uint64_t number) const { return number < from ? before : after; }
+  // The plan in one word. The word 0 is the first plan: all operations use pipes.
+  uint64_t pack() const {
+    return from << 3 | static_cast<uint64_t>(before) << 2 | static_cast<uint64_t>(after) << 1 |
+           static_cast<uint64_t>(is_measured);
+  }
+  static path_plan unpack(uint64_t word) {
+    return {word >> 3, static_cast<copy_path>(word >> 2 & 1), static_cast<copy_path>(word >> 1 & 1),
+            (word & 1) != 0};
+  }
+};
+
+// Measures both paths and prefers the faster one. The kernel needs one copy where pipes need two,
+// and pipes stay in the caches. Which path is faster depends on the processors, the number of ranks
+// per processor, the kind of operation and the size (docs/performance/collectives.md).
+//
+// The operations form phases. A long phase uses the better path. At its end the selector measures
+// some operations, and then as many operations on the other path. As long as the same path is
+// better, each long phase is twice as long as the one before, up to a limit: trials then take at
+// first 1 % and later less than 0.1 % of the operations.
+//
+// Thread safety: one thread at a time.
+class path_selector {
+ public:
+  // The selector measures `samples` operations of each path, or fewer if these have taken
+  // `enough_time` ns, but at least `fewest_samples`.
+  static constexpr size_t samples = 16;
+  static constexpr size_t fewest_samples = 4;
+  static constexpr int64_t enough_time = 5000000;
+  static constexpr uint64_t first_phase = 2;        // operations before the first measurement
+  static constexpr uint64_t shortest_phase = 4096;  // operations of a long phase
+  static constexpr uint64_t longest_phase = 65536;
+
+  // To be called for each operation that has ended.
+  void count() { ++ended_; }
+  // To be called for each measured operation, after all ranks have finished it. `duration`: ns from
+  // the arrival of the last rank to the end on all ranks.
+  void add(copy_path path, int64_t duration);
+
+  // Returns the plan that replaces `now`, if there is one. `earliest`: the first operation for which
+  // all ranks will know the new plan.
+  std::optional<path_plan> next(const path_plan& now, uint64_t earliest);
+
+ private:
+  struct sample {
+    std::array<int64_t, samples> durations;  // ns
+    size_t count = 0;
+    int64_t time = 0;  // the sum of the durations
+
+    bool is_complete() const {
+      return count == samples || (count >= fewest_samples && time >= enough_time);
+    }
+    // The lower quartile. The first operations after a change of the path, and those that the
+    // system interrupts, take many times as long.
+    int64_t usual() const;
+  };
+  enum class phase { long_one, own_measurement, trial };
+
+  sample& of(copy_path path) { return measured_[static_cast<size_t>(path)]; }
+  bool is_other_better();
+
+  phase phase_ = phase::long_one;
+  copy_path best_ = copy_path::pipes;
+  uint64_t ended_ = 0;  // operations of this phase
+  uint64_t length_ = first_phase;
+  std::array<sample, 2> measured_;  // by path
+};
+
+}  // namespace lci::coll
+
+#endif  // LCI_COLL_PATH_SELECTOR_H_

@@ -1,0 +1,132 @@
+#include "lci/coll/path_selector.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lci::coll {
+namespace {
+
+constexpr uint64_t ahead = 8;  // operations until a plan has reached all ranks
+
+// A series of operations that take a given time on each path.
+class operations_in_turn {
+ public:
+  // Returns how many of them the kernel copied.
+  uint64_t run(uint64_t count, int64_t in_pipes, int64_t by_kernel) {
+    uint64_t kernels = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+      ++number_;
+      const copy_path path = plan_.of(number_);
+      kernels += path == copy_path::kernel ? 1 : 0;
+      if (plan_.is_measured) selector_.add(path, path == copy_path::pipes ? in_pipes : by_kernel);
+      selector_.count();
+      if (const auto next = selector_.next(plan_, number_ + ahead)) change_to(*next);
+    }
+    return kernels;
+  }
+  // The path of the next operation.
+  copy_path path() const { return plan_.of(number_ + 1); }
+  // The operations at which the path changes.
+  const std::vector<uint64_t>& changes() const { return changes_; }
+
+ private:
+  void change_to(const path_plan& next) {
+    // Operations before all ranks know the new plan keep their path.
+    for (uint64_t each = number_ + 1; each < number_ + ahead; ++each) {
+      ASSERT_EQ(next.of(each), plan_.of(each)) << "operation " << each << " at " << number_;
+    }
+    ASSERT_EQ(path_plan::unpack(next.pack()).pack(), next.pack());
+    if (next.from != plan_.from) changes_.push_back(next.from);
+    plan_ = next;
+  }
+
+  path_selector selector_;
+  path_plan plan_ = path_plan::unpack(0);
+  uint64_t number_ = 0;
+  std::vector<uint64_t> changes_;
+};
+
+// Operations of a trial, and those before the first decision.
+constexpr uint64_t most_of_a_trial = 2 * ahead + path_selector::samples;
+constexpr uint64_t first_decision =
+    path_selector::first_phase + path_selector::samples + most_of_a_trial;
+
+TEST(PathSelector, TheFirstOperationsGoThroughPipes) {
+  operations_in_turn operations;
+  EXPECT_EQ(operations.path(), copy_path::pipes);
+  EXPECT_EQ(operations.run(path_selector::samples, 100, 1), 0u);
+}
+
+TEST(PathSelector, TheKernelStaysWhereItIsFaster) {
+  operations_in_turn operations;
+  operations.run(first_decision, 200, 100);
+  constexpr uint64_t many = path_selector::shortest_phase / 2;
+  EXPECT_EQ(operations.run(many, 200, 100), many);
+}
+
+TEST(PathSelector, PipesComeBackWhereTheyAreFaster) {
+  operations_in_turn operations;
+  const uint64_t kernels = operations.run(first_decision, 100, 200);
+  EXPECT_GE(kernels, path_selector::samples);
+  EXPECT_LE(kernels, most_of_a_trial);
+  EXPECT_EQ(operations.run(path_selector::shortest_phase / 2, 100, 200), 0u);
+}
+
+TEST(PathSelector, ADifferenceOfAFewPercentChangesNothing) {
+  operations_in_turn operations;
+  operations.run(first_decision, 100, 96);
+  EXPECT_EQ(operations.path(), copy_path::pipes);
+}
+
+TEST(PathSelector, APathThatHasBecomeSlowerIsLeft) {
+  operations_in_turn operations;
+  operations.run(first_decision, 200, 100);
+  EXPECT_EQ(operations.path(), copy_path::kernel);
+  operations.run(2 * path_selector::shortest_phase, 200, 400);
+  EXPECT_EQ(operations.path(), copy_path::pipes);
+  operations.run(2 * path_selector::shortest_phase, 200, 100);
+  EXPECT_EQ(operations.path(), copy_path::kernel);
+}
+
+TEST(PathSelector, TrialsTakeFewOfTheOperationsAndFewerLater) {
+  operations_in_turn operations;
+  operations.run(first_decision, 100, 200);
+  uint64_t kernels = operations.run(2 * path_selector::shortest_phase, 100, 200);
+  EXPECT_GE(kernels, path_selector::samples);
+  EXPECT_LE(kernels, 2 * path_selector::shortest_phase / 50);
+  operations.run(2 * path_selector::longest_phase, 100, 200);
+  constexpr uint64_t many = 8 * path_selector::longest_phase;
+  kernels = operations.run(many, 100, 200);
+  EXPECT_GE(kernels, 7 * path_selector::samples);
+  EXPECT_LE(kernels, many / 1000);
+}
+
+TEST(PathSelector, LongOperationsAreDecidedEarly) {
+  constexpr int64_t ms = 1000000;
+  operations_in_turn operations;
+  operations.run(path_selector::first_phase + path_selector::fewest_samples + ahead, 4 * ms,
+                 2 * ms);
+  EXPECT_EQ(operations.path(), copy_path::kernel);
+  EXPECT_EQ(operations.run(100, 4 * ms, 2 * ms), 100u);
+}
+
+TEST(PathSelector, FirstOperationsOfATrialThatTakeLongDoNotCount) {
+  path_selector selector;
+  path_plan plan;
+  const auto follow = [&](int64_t duration) {
+    selector.add(plan.after, duration);
+    selector.count();
+    if (const auto next = selector.next(plan, 0)) plan = *next;
+  };
+  while (plan.after == copy_path::pipes) follow(200);
+  for (size_t i = 0; i < path_selector::samples; ++i) {
+    follow(i < path_selector::samples / 2 ? 5000 : 100);
+  }
+  EXPECT_EQ(plan.after, copy_path::kernel);
+  EXPECT_FALSE(plan.is_measured);
+}
+
+}  // namespace
+}  // namespace lci::coll

@@ -1,0 +1,105 @@
+#include "lci/coll/path_table.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "lci/coll/arena.h"
+
+namespace lci::coll {
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+size_t path_table::bytes() { return sizeof(board); }
+
+path_table::path_table(int rank, const std::vector<char*>& places, bool selects)
+    : rank_(rank), places_(places), selects_(selects && places.size() > 1) {
+  static_assert(entries > arena::lines);
+  // At the end of a long phase, all operations that are measured come after the last change.
+  static_assert(path_selector::shortest_phase > 2 * arena::areas);
+}
+
+size_t path_table::class_of(operation_kind kind, size_t bytes) {
+  constexpr size_t smallest = 10;  // bits
+  size_t bits = 0;
+  for (size_t rest = bytes >> smallest; rest > 1; rest >>= 1) ++bits;
+  return static_cast<size_t>(kind) * sizes + std::min(bits, sizes - 1);
+}
+
+void path_table::look_up(transfer* begun) const {
+  // The load that found the area free acquires the plan, too.
+  const path_plan plan =
+      path_plan::unpack(plan_of(begun->of_class).load(std::memory_order_relaxed));
+  begun->path = plan.of(begun->number);
+  begun->arrival = plan.is_measured ? now() : 0;
+}
+
+void path_table::ended(const transfer& made, arena& where) {
+  if (made.arrival != 0) record_times(made);
+  if (rank_ != 0 || !selects_ || !lock_.try_lock()) return;
+  const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
+  update_plan(made, where);
+}
+
+void path_table::record_times(const transfer& made) {
+  times& own = of(rank_).operations[made.entry % entries];
+  own.entry.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  own.arrival.store(made.arrival, std::memory_order_relaxed);
+  own.end.store(now(), std::memory_order_relaxed);
+  own.entry.store(made.entry + 1, std::memory_order_release);
+}
+
+int64_t path_table::duration_of(const transfer& made) const {
+  int64_t last_arrival = 0;
+  int64_t last_end = 0;
+  for (size_t r = 0; r < places_.size(); ++r) {
+    const times& each = of(static_cast<int>(r)).operations[made.entry % entries];
+    if (each.entry.load(std::memory_order_acquire) != made.entry + 1) return -1;
+    last_arrival = std::max(last_arrival, each.arrival.load(std::memory_order_relaxed));
+    last_end = std::max(last_end, each.end.load(std::memory_order_relaxed));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (each.entry.load(std::memory_order_relaxed) != made.entry + 1) return -1;
+  }
+  return std::max<int64_t>(last_end - last_arrival, 0);
+}
+
+path_selector& path_table::selector_of(size_t of_class) {
+  std::unique_ptr<path_selector>& found = selectors_[of_class];
+  if (found == nullptr) found = std::make_unique<path_selector>();
+  return *found;
+}
+
+void path_table::update_plan(const transfer& made, arena& where) {
+  // Otherwise the kernel cannot copy between all ranks.
+  if (where.joined() != arena::join_state::readable) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < open_count_; ++i) {
+    if (!where.all_finished(open_[i].number)) {
+      open_[kept++] = open_[i];
+      continue;
+    }
+    const int64_t duration = duration_of(open_[i]);
+    if (duration >= 0) selector_of(open_[i].of_class).add(open_[i].path, duration);
+  }
+  open_count_ = kept;
+  if (made.arrival != 0 && open_count_ < open_.size()) open_[open_count_++] = made;
+
+  path_selector& selector = selector_of(made.of_class);
+  selector.count();
+  std::atomic<uint64_t>& plan = plan_of(made.of_class);
+  const path_plan known = path_plan::unpack(plan.load(std::memory_order_relaxed));
+  if (const auto next = selector.next(known, made.number + arena::areas)) {
+    plan.store(next->pack(), std::memory_order_relaxed);
+  }
+}
+
+}  // namespace lci::coll

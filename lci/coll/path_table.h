@@ -1,0 +1,106 @@
+// The paths of large data in the operations of an arena, as all of its ranks know them.
+#ifndef LCI_COLL_PATH_TABLE_H_
+#define LCI_COLL_PATH_TABLE_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lci/coll/path_selector.h"
+#include "lci/coll/signature.h"
+#include "lci/ds/spinlock.h"
+
+namespace lci::coll {
+
+class arena;
+
+// Operations of one kind whose sizes have the same number of bits form a class. Rank 0 selects the
+// path of each class and writes the plan into its block. All ranks use the same path for an
+// operation, because:
+//
+// - Rank 0 writes a plan before it finishes its operation n. The plan changes the paths of
+//   operations from n + arena::areas on.
+// - A rank looks up the path of its operation m when the area is free, that is, when the rank has
+//   seen that rank 0 has finished m - arena::areas. So it sees the plan if m >= n + arena::areas.
+// - Rank 0 replaces a plan after it has measured operations that the plan changed. All ranks have
+//   finished these, so no rank looks up an operation that only the plan before describes correctly.
+//
+// Thread safety: any thread may call any member at any time, except construction and enter(), whose
+// calls the program orders.
+class path_table {
+ public:
+  // Bytes of a rank's part of its block.
+  static size_t bytes();
+
+  // `places`: by rank; the address of that part, which is zero at first, in this process; null if it
+  // is not mapped, and then no operation looks up its path. `selects`: false if all operations use
+  // pipes.
+  path_table(int rank, const std::vector<char*>& places, bool selects);
+
+  static size_t class_of(operation_kind kind, size_t bytes);
+  // To be called for each operation with large data, in the order of the numbers. Returns its entry.
+  uint64_t enter() { return entered_++; }
+
+  // The data of an operation that has a path.
+  struct transfer {
+    size_t of_class;
+    uint64_t number;  // of the operation in the arena
+    uint64_t entry;
+    copy_path path;
+    int64_t arrival;  // ns of a clock that all ranks of the host share; 0: not measured
+  };
+  // Sets `path` and `arrival`. The area of the operation is free.
+  void look_up(transfer* begun) const;
+  // To be called when the operation has ended on this rank without an error, before the rank calls
+  // where.finish().
+  void ended(const transfer& made, arena& where);
+
+ private:
+  static constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
+  static constexpr size_t sizes = 16;
+  // More than there are lines: no rank is so many operations ahead of another.
+  static constexpr uint64_t entries = 64;
+
+  // The times of a rank in one operation.
+  struct times {
+    std::atomic<uint64_t> entry;  // 1 + the entry; written last; 0 while the other members change
+    std::atomic<int64_t> arrival;
+    std::atomic<int64_t> end;
+  };
+  struct board {
+    std::array<std::atomic<uint64_t>, kinds * sizes> plans;  // of rank 0: packed, by class
+    alignas(128) std::array<times, entries> operations;      // by entry % entries
+  };
+
+  board& of(int rank) const {
+    return *reinterpret_cast<board*>(places_[static_cast<size_t>(rank)]);
+  }
+  std::atomic<uint64_t>& plan_of(size_t of_class) const { return of(0).plans[of_class]; }
+  void record_times(const transfer& made);
+  // ns from the arrival of the last rank to the end on all ranks; -1: not known.
+  int64_t duration_of(const transfer& made) const;
+  // Of rank 0. With lock_ held.
+  void update_plan(const transfer& made, arena& where);
+  path_selector& selector_of(size_t of_class);
+
+  const int rank_;
+  const std::vector<char*> places_;
+  const bool selects_;
+  uint64_t entered_ = 0;
+
+  // The following members are of rank 0. An operation is not counted if another thread holds the
+  // lock when it ends.
+  ds::spinlock lock_;
+  // Guarded by lock_: made for the first operation of a class.
+  std::array<std::unique_ptr<path_selector>, kinds * sizes> selectors_;
+  // Guarded by lock_: measured operations that some rank may not have finished.
+  std::array<transfer, 2 * path_selector::samples> open_;
+  size_t open_count_ = 0;
+};
+
+}  // namespace lci::coll
+
+#endif  // LCI_COLL_PATH_TABLE_H_
