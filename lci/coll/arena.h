@@ -29,9 +29,6 @@ struct alignas(128) line {
   uint64_t send_address;       // in the owner's process: data too large for the block
   uint64_t recv_address;
   unsigned char bytes[inline_bytes];  // data that fits
-
-  // The counter of ds::shared_pieces, in the same place, if the data are in the ranks' own memory.
-  std::atomic<uint64_t>& taken() { return *reinterpret_cast<std::atomic<uint64_t>*>(bytes); }
 };
 static_assert(sizeof(line) == 128);
 
@@ -87,21 +84,18 @@ class arena {
 
   enum class join_state : uint32_t { unknown, failed, mapped, readable };
 
-  // Copies from and to the address space of a rank. False if the bytes cannot be read, or written.
-  struct memory_access {
-    std::function<bool(int rank, void* to, uint64_t from, size_t size)> read;
-    std::function<bool(int rank, uint64_t to, const void* from, size_t size)> write;
-  };
+  // Copies from the address space of a rank. False if the bytes cannot be read.
+  using reader = std::function<bool(int rank, void* to, uint64_t from, size_t size)>;
 
   // Bytes of a block.
   static size_t block_bytes();
 
   // `blocks`: by rank; where each rank's block of zero bytes lies in this process, and stays as
-  // long as the arena lives. Null: not mapped here. `access`: empty, if this rank does not reach
+  // long as the arena lives. Null: not mapped here. `read`: empty, if this rank cannot read from
   // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
   // their place. `numbers_per_call`: operations of this arena that one call of the program takes,
   // which error messages count as one.
-  arena(int rank, const std::vector<void*>& blocks, memory_access access, const crossovers& sizes,
+  arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
         std::vector<int> names = {}, uint64_t numbers_per_call = 1);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
@@ -148,7 +142,6 @@ class arena {
   coll::path_table& paths() { return paths_; }
   // Throws std::runtime_error if that is impossible.
   void read(int rank, void* to, uint64_t from, size_t size) const;
-  void write(int rank, uint64_t to, const void* from, size_t size) const;
 
   // For a rank that has waited for a while in operation `number`, or has found another hash in a
   // line. Throws std::runtime_error, naming both ranks and what they called, if some rank called
@@ -160,7 +153,7 @@ class arena {
   static size_t areas_offset();
   static size_t paths_offset() { return areas_offset() + areas * area_bytes; }
   static size_t pipe_offset();
-  static void write_record(record* to, uint64_t number, uint64_t hash, const signature& called);
+  static void write(record* to, uint64_t number, uint64_t hash, const signature& called);
   static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
 
   char* block_of(int rank) const { return blocks_[static_cast<size_t>(rank)]; }
@@ -182,7 +175,7 @@ class arena {
   const std::vector<char*> blocks_;
   coll::pipes pipes_;
   coll::path_table paths_;
-  const memory_access access_;
+  const reader read_;
   const crossovers sizes_;
   const std::vector<int> names_;
   const uint64_t numbers_per_call_;

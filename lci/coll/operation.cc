@@ -71,7 +71,7 @@ void operation::offer(const void* data, size_t size) {
     case place::in_pipe:
       break;
     case place::in_memory:
-      offer_memory(data);
+      own_line().send_address = reinterpret_cast<uintptr_t>(data);
       break;
   }
 }

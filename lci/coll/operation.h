@@ -211,17 +211,6 @@ class operation {
   void read_memory(int rank, uint64_t from, size_t bytes, void* to) const {
     where_.read(rank, to, from, bytes);
   }
-  void write_memory(int rank, uint64_t to, size_t bytes, const void* from) const {
-    where_.write(rank, to, from, bytes);
-  }
-  // In place of offer(): data of any size in this rank's own memory, at that address.
-  void offer_memory(const void* data) {
-    own_line().send_address = reinterpret_cast<uintptr_t>(data);
-  }
-  // The address that a rank offered of data in its own memory.
-  uint64_t address_of(int rank) const { return where_.line_of(rank, number_).send_address; }
-  // The counter of the rank's line, which is for such data.
-  std::atomic<uint64_t>& taken_of(int rank) const { return where_.line_of(rank, number_).taken(); }
   char* own_area() const { return where_.area_of(rank(), number_); }
   const char* area_of(int rank) const { return where_.area_of(rank, number_); }
 

@@ -137,6 +137,30 @@ void survive_in_groups() {
   lci::g_runtime_fina();
 }
 
+// The victim dies during operations of large data, by the given path.
+template <size_t pipe_max_size>
+void survive_large_collectives() {
+  setenv("LCI_ATTR_COLL_PIPE_MAX_SIZE", std::to_string(pipe_max_size).c_str(), 1);
+  lci::g_runtime_init();
+  constexpr size_t bytes = size_t{200} << 10;
+  const auto ranks = static_cast<size_t>(lci::get_rank_n());
+  std::vector<char> own(bytes, 'x');
+  std::vector<char> all(bytes * ranks);
+  int failed = -1;
+  try {
+    for (int call = 0; failed < 0; ++call) {
+      lci::broadcast(own.data(), bytes, call % lci::get_rank_n());
+      lci::allgather(own.data(), all.data(), bytes);
+      lci::gather(own.data(), all.data(), bytes, call % lci::get_rank_n());
+      if (call == 3) EXPECT(write(said[1], "", 1) == 1);
+    }
+  } catch (const lci::peer_failure_error& error) {
+    failed = error.failed_rank();
+  }
+  EXPECT(failed == victim);
+  lci::g_runtime_fina();
+}
+
 int start_rank(int rank, int ranks, void (*body)(), const std::string& dir) {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -193,5 +217,7 @@ int main() {
     lci::g_runtime_init();
     survive_in_groups();
   });
+  failures += run_job(4, survive_large_collectives<0>);
+  failures += run_job(4, survive_large_collectives<size_t{1} << 30>);
   return failures == 0 ? 0 : 1;
 }

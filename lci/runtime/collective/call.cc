@@ -166,7 +166,13 @@ void collective_call::run_blocking(coll::operation* operation) const {
   try {
     const auto advance = [this, operation] {
       check_peers();
-      return operation->advance();
+      try {
+        return operation->advance();
+      } catch (const std::exception&) {
+        // The reason may be a rank that has died, whose memory the kernel could not read.
+        check_deaths();
+        throw;
+      }
     };
     if (!advance()) {
       wait(advance, /*oversubscribed=*/exceeds_processors(static_cast<size_t>(size())));

@@ -58,19 +58,15 @@ class test_ranks {
       memories_.emplace_back(new page[arena::block_bytes() / sizeof(page)]());
       blocks.push_back(memories_.back().get());
     }
-    arena::memory_access access;
+    arena::reader read;
     if (memory == reading::possible) {
-      access.read = [](int, void* to, uint64_t from, size_t bytes) {
+      read = [](int, void* to, uint64_t from, size_t bytes) {
         std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), bytes);
-        return true;
-      };
-      access.write = [](int, uint64_t to, const void* from, size_t bytes) {
-        std::memcpy(reinterpret_cast<void*>(static_cast<uintptr_t>(to)), from, bytes);
         return true;
       };
     }
     for (int r = 0; r < size; ++r) {
-      arenas_.push_back(std::make_unique<arena>(r, blocks, access, sizes));
+      arenas_.push_back(std::make_unique<arena>(r, blocks, read, sizes));
       ranks_.emplace_back(arenas_.back().get());
     }
   }
