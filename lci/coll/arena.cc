@@ -170,9 +170,9 @@ uint64_t arena::look_for_finished() {
 
 void arena::read(int rank, void* to, uint64_t from, size_t size) const {
   if (read_(rank, to, from, size)) return;
-  throw std::runtime_error(base::StrCat("lci: rank ", name_of(rank_), " cannot read ", size,
-                                        " bytes of the memory of rank ", name_of(rank),
-                                        ": has that rank ended, or freed its buffer?"));
+  throw read_error(name_of(rank), base::StrCat("lci: rank ", name_of(rank_), " cannot read ", size,
+                                               " bytes of the memory of rank ", name_of(rank),
+                                               ": has that rank ended, or freed its buffer?"));
 }
 
 void arena::check_agreement(uint64_t number) const {

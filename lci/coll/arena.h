@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,17 @@ struct crossovers {
   // Whether the arena measures pipes against the ranks' own memory, and selects the faster path
   // (path_table.h).
   bool selects_paths = false;
+};
+
+// The memory of a rank could not be read.
+class read_error : public std::runtime_error {
+ public:
+  read_error(int rank, const std::string& what) : std::runtime_error(what), rank_(rank) {}
+  // As error messages call it.
+  int rank() const { return rank_; }
+
+ private:
+  int rank_;
 };
 
 // Thread safety: any thread may call any member at any time, except construction, destruction, and
@@ -140,7 +152,7 @@ class arena {
 
   coll::pipes& pipes() { return pipes_; }
   coll::path_table& paths() { return paths_; }
-  // Throws std::runtime_error if that is impossible.
+  // Throws read_error if that is impossible.
   void read(int rank, void* to, uint64_t from, size_t size) const;
 
   // For a rank that has waited for a while in operation `number`, or has found another hash in a

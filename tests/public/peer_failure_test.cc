@@ -144,10 +144,11 @@ void survive_large_collectives() {
   lci::g_runtime_init();
   constexpr size_t bytes = size_t{200} << 10;
   const auto ranks = static_cast<size_t>(lci::get_rank_n());
-  std::vector<char> own(bytes, 'x');
-  std::vector<char> all(bytes * ranks);
   int failed = -1;
   try {
+    // An exception unmaps these buffers, while other ranks may still read them.
+    std::vector<char> own(bytes, 'x');
+    std::vector<char> all(bytes * ranks);
     for (int call = 0; failed < 0; ++call) {
       lci::broadcast(own.data(), bytes, call % lci::get_rank_n());
       lci::allgather(own.data(), all.data(), bytes);

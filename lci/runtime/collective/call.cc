@@ -168,9 +168,10 @@ void collective_call::run_blocking(coll::operation* operation) const {
       check_peers();
       try {
         return operation->advance();
-      } catch (const std::exception&) {
-        // The reason may be a rank that has died, whose memory the kernel could not read.
-        check_deaths();
+      } catch (const coll::read_error& error) {
+        if (device_.is_gone(error.rank())) report_gone(error.rank());
+        // That rank may have freed its buffer because it has broken off the operation.
+        check_agreement();
         throw;
       }
     };
