@@ -38,11 +38,11 @@ size_t arena::pipe_offset() { return paths_offset() + round_up(path_table::bytes
 size_t arena::block_bytes() { return pipe_offset() + round_up(pipes::bytes()); }
 
 arena::arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
-             std::vector<int> names, uint64_t numbers_per_call)
+             std::vector<int> names, uint64_t numbers_per_call, path_table::clock now)
     : rank_(rank),
       blocks_(places_in(blocks, 0)),
       pipes_(rank, places_in(blocks, pipe_offset())),
-      paths_(rank, places_in(blocks, paths_offset()), sizes.selects_paths),
+      paths_(rank, places_in(blocks, paths_offset()), sizes.selects_paths, now),
       read_(std::move(read)),
       sizes_(sizes),
       names_(std::move(names)),

@@ -106,9 +106,10 @@ class arena {
   // long as the arena lives. Null: not mapped here. `read`: empty, if this rank cannot read from
   // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
   // their place. `numbers_per_call`: operations of this arena that one call of the program takes,
-  // which error messages count as one.
+  // which error messages count as one. `now`: by which the arena measures paths.
   arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
-        std::vector<int> names = {}, uint64_t numbers_per_call = 1);
+        std::vector<int> names = {}, uint64_t numbers_per_call = 1,
+        path_table::clock now = path_table::steady_clock);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 

@@ -8,20 +8,17 @@
 #include "lci/coll/arena.h"
 
 namespace lci::coll {
-namespace {
 
-int64_t now() {
+int64_t path_table::steady_clock() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-}  // namespace
-
 size_t path_table::bytes() { return sizeof(board); }
 
-path_table::path_table(int rank, const std::vector<char*>& places, bool selects)
-    : rank_(rank), places_(places), selects_(selects && places.size() > 1) {
+path_table::path_table(int rank, const std::vector<char*>& places, bool selects, clock now)
+    : rank_(rank), places_(places), selects_(selects && places.size() > 1), now_(now) {
   static_assert(entries > arena::lines);
   // At the end of a long phase, all operations that are measured come after the last change.
   static_assert(path_selector::shortest_phase > 2 * arena::areas);
@@ -39,7 +36,7 @@ void path_table::look_up(transfer* begun) const {
   const path_plan plan =
       path_plan::unpack(plan_of(begun->of_class).load(std::memory_order_relaxed));
   begun->path = plan.of(begun->number);
-  begun->arrival = plan.is_measured ? now() : 0;
+  begun->arrival = plan.is_measured ? now_() : 0;
 }
 
 void path_table::ended(const transfer& made, arena& where) {
@@ -54,7 +51,7 @@ void path_table::record_times(const transfer& made) {
   own.entry.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   own.arrival.store(made.arrival, std::memory_order_relaxed);
-  own.end.store(now(), std::memory_order_relaxed);
+  own.end.store(now_(), std::memory_order_relaxed);
   own.entry.store(made.entry + 1, std::memory_order_release);
 }
 

@@ -35,10 +35,14 @@ class path_table {
   // Bytes of a rank's part of its block.
   static size_t bytes();
 
+  // Returns ns of a clock that all ranks of the host share. Thread safety: any thread at any time.
+  using clock = int64_t (*)();
+  static int64_t steady_clock();
+
   // `places`: by rank; the address of that part, which is zero at first, in this process; null if it
   // is not mapped, and then no operation looks up its path. `selects`: false if all operations use
   // pipes.
-  path_table(int rank, const std::vector<char*>& places, bool selects);
+  path_table(int rank, const std::vector<char*>& places, bool selects, clock now);
 
   static size_t class_of(operation_kind kind, size_t bytes);
   // To be called for each operation with large data, in the order of the numbers. Returns its entry.
@@ -50,7 +54,7 @@ class path_table {
     uint64_t number;  // of the operation in the arena
     uint64_t entry;
     copy_path path;
-    int64_t arrival;  // ns of a clock that all ranks of the host share; 0: not measured
+    int64_t arrival;  // by the clock; 0: not measured
   };
   // Sets `path` and `arrival`. The area of the operation is free.
   void look_up(transfer* begun) const;
@@ -89,6 +93,7 @@ class path_table {
   const int rank_;
   const std::vector<char*> places_;
   const bool selects_;
+  const clock now_;
   uint64_t entered_ = 0;
 
   // The following members are of rank 0. An operation is not counted if another thread holds the

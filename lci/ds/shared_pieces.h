@@ -34,8 +34,7 @@ class shared_pieces {
     const uint64_t step = own == side::front ? 1 : uint64_t{1} << back_shift;
     uint64_t called = 0;
     *whole = true;
-    // The other side, another process, could set the counter back: no more than
-    // there are.
+    // The other side, another process, could set the counter back: no more than there are.
     while (called < all) {
       const uint64_t taken = taken_->fetch_add(step, std::memory_order_relaxed);
       const uint64_t at_front = taken & UINT32_MAX;

@@ -2,6 +2,7 @@
 #ifndef LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_
 #define LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,6 +49,13 @@ enum class reading { possible, impossible };
 constexpr crossovers default_sizes = {8 << 10, 4 << 10, 2 << 10, size_t{1} << 30};
 constexpr crossovers sizes_without_pipes = {8 << 10, 32 << 10, 2 << 10, 0};
 
+// Advances by 1 us with each reading, so that what the ranks measure depends on no other work of the
+// machine.
+inline int64_t counting_clock() {
+  static std::atomic<int64_t> readings{0};
+  return 1000 * (readings.fetch_add(1, std::memory_order_relaxed) + 1);
+}
+
 // Ranks whose operations the test carries out as it likes.
 class test_ranks {
  public:
@@ -66,7 +74,8 @@ class test_ranks {
       };
     }
     for (int r = 0; r < size; ++r) {
-      arenas_.push_back(std::make_unique<arena>(r, blocks, read, sizes));
+      arenas_.push_back(std::make_unique<arena>(r, blocks, read, sizes, std::vector<int>{},
+                                                /*numbers_per_call=*/1, counting_clock));
       ranks_.emplace_back(arenas_.back().get());
     }
   }
