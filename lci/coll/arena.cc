@@ -37,13 +37,14 @@ size_t arena::areas_offset() { return round_up(head_bytes); }
 size_t arena::pipe_offset() { return paths_offset() + round_up(path_table::bytes()); }
 size_t arena::block_bytes() { return pipe_offset() + round_up(pipes::bytes()); }
 
-arena::arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
-             std::vector<int> names, uint64_t numbers_per_call, path_table::clock now)
+arena::arena(int rank, const std::vector<void*>& blocks, memory_access access,
+             const crossovers& sizes, std::vector<int> names, uint64_t numbers_per_call,
+             path_table::clock now)
     : rank_(rank),
       blocks_(places_in(blocks, 0)),
       pipes_(rank, places_in(blocks, pipe_offset())),
       paths_(rank, places_in(blocks, paths_offset()), sizes.selects_paths, now),
-      read_(std::move(read)),
+      access_(std::move(access)),
       sizes_(sizes),
       names_(std::move(names)),
       numbers_per_call_(numbers_per_call) {
@@ -52,9 +53,9 @@ arena::arena(int rank, const std::vector<void*>& blocks, reader read, const cros
     joined_ = static_cast<uint32_t>(join_state::failed);
     return;
   }
-  const join_state own = !all_mapped ? join_state::failed
-                         : read_     ? join_state::readable
-                                     : join_state::mapped;
+  const join_state own = !all_mapped    ? join_state::failed
+                         : access_.read ? join_state::readable
+                                        : join_state::mapped;
   header_of(rank).joined.store(static_cast<uint32_t>(own), std::memory_order_release);
 }
 
@@ -80,7 +81,7 @@ arena::join_state arena::joined() {
   return static_cast<join_state>(least);
 }
 
-void arena::write(record* to, uint64_t number, uint64_t hash, const signature& called) {
+void arena::write_record(record* to, uint64_t number, uint64_t hash, const signature& called) {
   to->number.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   to->hash.store(hash, std::memory_order_relaxed);
@@ -109,7 +110,7 @@ bool arena::read_record(const record& from, uint64_t number, uint64_t* hash, sig
 uint64_t arena::begin(uint64_t number, const signature& called) {
   hash_ = extend_hash(hash_, called);
   if (block_of(rank_) != nullptr) {
-    write(&records_of(rank_)[number % records], number, hash_, called);
+    write_record(&records_of(rank_)[number % records], number, hash_, called);
   }
   return hash_;
 }
@@ -169,10 +170,44 @@ uint64_t arena::look_for_finished() {
 }
 
 void arena::read(int rank, void* to, uint64_t from, size_t size) const {
-  if (read_(rank, to, from, size)) return;
-  throw read_error(name_of(rank), base::StrCat("lci: rank ", name_of(rank_), " cannot read ", size,
-                                               " bytes of the memory of rank ", name_of(rank),
-                                               ": has that rank ended, or freed its buffer?"));
+  if (access_.read(rank, to, from, size)) return;
+  throw memory_error(name_of(rank),
+                     base::StrCat("lci: rank ", name_of(rank_), " cannot read ", size,
+                                  " bytes of the memory of rank ", name_of(rank),
+                                  ": has that rank ended, or freed its buffer?"));
+}
+
+void arena::open_memory(uint64_t number) const {
+  memory_line& own = line_of(rank_, number).memory;
+  own.taken.store(0, std::memory_order_relaxed);
+  own.is_root_done.store(false, std::memory_order_relaxed);
+  own.gate.open();
+}
+
+bool arena::write(int rank, uint64_t number, uint64_t to, const void* from, size_t size) const {
+  const ds::write_gate& gate = line_of(rank, number).memory.gate;
+  const bool is_written =
+      line_of(rank_, number).writer.write(gate, static_cast<uint32_t>(rank), [&] {
+        return access_.write(rank, to, from, size);
+      });
+  if (is_written || gate.is_closed()) return is_written;
+  throw memory_error(name_of(rank), base::StrCat("lci: rank ", name_of(rank_), " cannot write ",
+                                                 size, " bytes to the memory of rank ",
+                                                 name_of(rank), ": has that rank ended?"));
+}
+
+void arena::close_memory(uint64_t number) const {
+  line_of(rank_, number).memory.gate.close();
+  for (int r = 0; r < size(); ++r) {
+    const line& theirs = line_of(r, number);
+    // A process that has ended has no memory. One that lives has its data there while it writes.
+    const auto has_ended = [&] {
+      char byte = 0;
+      return !access_.read(r, &byte, theirs.send_address, sizeof(byte));
+    };
+    base::backoff backoff;
+    while (theirs.writer.writes_to(static_cast<uint32_t>(rank_)) && !has_ended()) backoff.idle();
+  }
 }
 
 void arena::check_agreement(uint64_t number) const {

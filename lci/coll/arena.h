@@ -15,11 +15,22 @@
 #include "lci/coll/pipes.h"
 #include "lci/coll/signature.h"
 #include "lci/ds/biased_lock.h"
+#include "lci/ds/write_gate.h"
 
 namespace lci::coll {
 
-// One rank's part in one operation. The ranks' lines for an operation lie in different cache lines,
-// and no line is written by two ranks.
+// What the ranks share of an operation whose data are in their own memory, beside a line.
+struct memory_line {
+  uint64_t recv_address;  // in the owner's process: where results stand
+
+  // Of a block of the owner that the root copies, too (cooperative_operation.h):
+  std::atomic<uint64_t> taken;  // of ds::shared_pieces
+  std::atomic<bool> is_root_done;
+  ds::write_gate gate;  // to the owner's memory
+};
+
+// One rank's part in one operation. The ranks' lines for an operation lie in different cache lines.
+// No line is written by two ranks, except for `taken` and is_root_done of its memory_line.
 struct alignas(128) line {
   static constexpr size_t inline_bytes = 96;
 
@@ -28,8 +39,11 @@ struct alignas(128) line {
   std::atomic<uint64_t> phase;
   std::atomic<uint64_t> hash;  // of the signatures up to this operation's
   uint64_t send_address;       // in the owner's process: data too large for the block
-  uint64_t recv_address;
-  unsigned char bytes[inline_bytes];  // data that fits
+  ds::gated_writer writer;     // of the owner, to memory of other ranks
+  union {
+    alignas(8) unsigned char bytes[inline_bytes];  // data that fits
+    memory_line memory;
+  };
 };
 static_assert(sizeof(line) == 128);
 
@@ -71,10 +85,10 @@ struct crossovers {
   bool selects_paths = false;
 };
 
-// The memory of a rank could not be read.
-class read_error : public std::runtime_error {
+// The memory of a rank could not be read or written.
+class memory_error : public std::runtime_error {
  public:
-  read_error(int rank, const std::string& what) : std::runtime_error(what), rank_(rank) {}
+  memory_error(int rank, const std::string& what) : std::runtime_error(what), rank_(rank) {}
   // As error messages call it.
   int rank() const { return rank_; }
 
@@ -96,18 +110,21 @@ class arena {
 
   enum class join_state : uint32_t { unknown, failed, mapped, readable };
 
-  // Copies from the address space of a rank. False if the bytes cannot be read.
-  using reader = std::function<bool(int rank, void* to, uint64_t from, size_t size)>;
+  // Copies from and to the address space of a rank. False if the bytes cannot be read, or written.
+  struct memory_access {
+    std::function<bool(int rank, void* to, uint64_t from, size_t size)> read;
+    std::function<bool(int rank, uint64_t to, const void* from, size_t size)> write;
+  };
 
   // Bytes of a block.
   static size_t block_bytes();
 
   // `blocks`: by rank; where each rank's block of zero bytes lies in this process, and stays as
-  // long as the arena lives. Null: not mapped here. `read`: empty, if this rank cannot read from
+  // long as the arena lives. Null: not mapped here. `access`: empty, if this rank does not reach
   // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
   // their place. `numbers_per_call`: operations of this arena that one call of the program takes,
   // which error messages count as one. `now`: by which the arena measures paths.
-  arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
+  arena(int rank, const std::vector<void*>& blocks, memory_access access, const crossovers& sizes,
         std::vector<int> names = {}, uint64_t numbers_per_call = 1,
         path_table::clock now = path_table::steady_clock);
   arena(const arena&) = delete;
@@ -153,8 +170,17 @@ class arena {
 
   coll::pipes& pipes() { return pipes_; }
   coll::path_table& paths() { return paths_; }
-  // Throws read_error if that is impossible.
+  // Throws memory_error if that is impossible.
   void read(int rank, void* to, uint64_t from, size_t size) const;
+  // Writes to the memory of another rank, which has opened it for operation `number`, as this rank
+  // has. False, and nothing is written: that rank has closed it, since it broke off the operation.
+  bool write(int rank, uint64_t number, uint64_t to, const void* from, size_t size) const;
+  // Allows the other ranks to write to this rank's memory in operation `number` once this rank has
+  // published its first stage.
+  void open_memory(uint64_t number) const;
+  // Of a rank that has broken off the operation. No rank writes to its memory after the call, which
+  // waits for one that is doing so: for the time of one copy, or until that rank's process has ended.
+  void close_memory(uint64_t number) const;
 
   // For a rank that has waited for a while in operation `number`, or has found another hash in a
   // line. Throws std::runtime_error, naming both ranks and what they called, if some rank called
@@ -166,7 +192,7 @@ class arena {
   static size_t areas_offset();
   static size_t paths_offset() { return areas_offset() + areas * area_bytes; }
   static size_t pipe_offset();
-  static void write(record* to, uint64_t number, uint64_t hash, const signature& called);
+  static void write_record(record* to, uint64_t number, uint64_t hash, const signature& called);
   static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
 
   char* block_of(int rank) const { return blocks_[static_cast<size_t>(rank)]; }
@@ -188,7 +214,7 @@ class arena {
   const std::vector<char*> blocks_;
   coll::pipes pipes_;
   coll::path_table paths_;
-  const reader read_;
+  const memory_access access_;
   const crossovers sizes_;
   const std::vector<int> names_;
   const uint64_t numbers_per_call_;

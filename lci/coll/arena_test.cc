@@ -77,10 +77,10 @@ TEST(Arena, AllRanksCanDoWhatTheLeastOfThemCan) {
   std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
   auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
   void* second = first + arena::block_bytes();
-  arena blind(0, {first, nullptr}, nullptr, default_sizes);
+  arena blind(0, {first, nullptr}, {}, default_sizes);
   // The other rank has not made its arena, and rank 0 cannot see that.
   EXPECT_EQ(blind.joined(), arena::join_state::failed);
-  arena seeing(1, {first, second}, nullptr, default_sizes);
+  arena seeing(1, {first, second}, {}, default_sizes);
   EXPECT_EQ(seeing.joined(), arena::join_state::failed);
 }
 
@@ -88,10 +88,10 @@ TEST(Arena, ARankThatHasNotMadeItsArenaIsWaitedFor) {
   std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
   auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
   void* second = first + arena::block_bytes();
-  arena early(0, {first, second}, nullptr, default_sizes);
+  arena early(0, {first, second}, {}, default_sizes);
   EXPECT_EQ(early.joined(), arena::join_state::unknown);
   EXPECT_EQ(early.missing(), 1);
-  arena late(1, {first, second}, nullptr, default_sizes);
+  arena late(1, {first, second}, {}, default_sizes);
   EXPECT_EQ(early.joined(), arena::join_state::mapped);
   EXPECT_EQ(early.missing(), -1);
 }
@@ -169,8 +169,8 @@ TEST(Arena, ErrorsNameTheRanks) {
   std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
   auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
   void* second = first + arena::block_bytes();
-  arena low(0, {first, second}, nullptr, default_sizes, {12, 17});
-  arena high(1, {first, second}, nullptr, default_sizes, {12, 17});
+  arena low(0, {first, second}, {}, default_sizes, {12, 17});
+  arena high(1, {first, second}, {}, default_sizes, {12, 17});
   low.begin(1, {operation_kind::barrier});
   high.begin(1, {operation_kind::broadcast, 1, 5});
   const std::string error = error_of([&low] { low.check_agreement(1); });

@@ -27,6 +27,7 @@ void operation::restart(uint64_t number, uint64_t hash) {
   lost_ = -1;
   waits_ = 0;
   over_ = false;
+  is_memory_open_ = false;
   reserve_pieces();
 }
 
@@ -53,6 +54,7 @@ void operation::end() {
   if (number_ == 0) return;
   if (!over_) {
     where_.break_off(number_, lost_);
+    if (is_memory_open_) where_.close_memory(number_);
   } else if (pieces_ != 0) {
     where_.paths().ended(transfer_, where_);
   }
@@ -71,7 +73,7 @@ void operation::offer(const void* data, size_t size) {
     case place::in_pipe:
       break;
     case place::in_memory:
-      own_line().send_address = reinterpret_cast<uintptr_t>(data);
+      offer_memory(data);
       break;
   }
 }

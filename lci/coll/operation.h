@@ -148,7 +148,7 @@ class operation {
   }
   // Where the results will stand that other ranks read.
   void offer_results(const void* address) {
-    own_line().recv_address = reinterpret_cast<uintptr_t>(address);
+    own_line().memory.recv_address = reinterpret_cast<uintptr_t>(address);
   }
   // Tells the other ranks that this one has reached the stage. `offered` is the first.
   void publish(uint64_t stage) {
@@ -205,12 +205,28 @@ class operation {
   void copy(int rank, size_t total, size_t offset, size_t bytes, void* to) const;
   // Of results at the address that the rank gave to offer_results().
   void copy_results(int rank, size_t offset, size_t bytes, void* to) const {
-    where_.read(rank, to, where_.line_of(rank, number_).recv_address + offset, bytes);
+    where_.read(rank, to, where_.line_of(rank, number_).memory.recv_address + offset, bytes);
   }
   // Of the memory of a rank.
   void read_memory(int rank, uint64_t from, size_t bytes, void* to) const {
     where_.read(rank, to, from, bytes);
   }
+  // To the memory of a rank, which has called open_memory(), as this rank has. False: nothing is
+  // written, since that rank has broken off the operation.
+  bool write_memory(int rank, uint64_t to, size_t bytes, const void* from) const {
+    return where_.write(rank, number_, to, from, bytes);
+  }
+  // In place of offer(): data of any size in this rank's own memory. Until the operation ends, other
+  // ranks may also write there.
+  void open_memory(void* data) {
+    where_.open_memory(number_);
+    offer_memory(data);
+    is_memory_open_ = true;
+  }
+  // The address that a rank offered of data in its own memory.
+  uint64_t address_of(int rank) const { return where_.line_of(rank, number_).send_address; }
+  // Of a rank that has called open_memory().
+  memory_line& memory_of(int rank) const { return where_.line_of(rank, number_).memory; }
   char* own_area() const { return where_.area_of(rank(), number_); }
   const char* area_of(int rank) const { return where_.area_of(rank, number_); }
 
@@ -253,6 +269,9 @@ class operation {
   void reserve_pieces();
   // Looks up the path of the data. False: it is not known yet.
   bool find_path();
+  void offer_memory(const void* data) {
+    own_line().send_address = reinterpret_cast<uintptr_t>(data);
+  }
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;
@@ -268,6 +287,7 @@ class operation {
   int lost_ = -1;
   uint32_t waits_ = 0;
   bool over_ = false;
+  bool is_memory_open_ = false;
 };
 
 template <class Operand>

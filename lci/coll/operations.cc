@@ -16,16 +16,19 @@ bool barrier::step() {
 }
 
 bool broadcast::step() {
-  if (place_of(size_) == place::in_pipe) return step_in_pieces();
-  if (rank() == root_) return step_as_root();
-  if (stage_ == 0) {
-    // The line is needed only to say that the root's memory has been read.
-    const bool waits = place_of(size_) == place::in_memory;
-    if (waits && !may_offer(0)) return false;
-    if (!has_reached(root_, offered)) return false;
-    copy(root_, size_, 0, size_, buffer_);
-    if (waits) publish(offered);
+  switch (place_of(size_)) {
+    case place::in_pipe:
+      return step_in_pieces();
+    case place::in_memory:
+      return copy_cooperatively(
+          root_, direction::from_root, buffer_, size_, [](int) { return size_t{0}; }, [] {});
+    case place::in_line:
+    case place::in_area:
+      break;
   }
+  if (rank() == root_) return offer_and_publish(buffer_, size_);
+  if (!has_reached(root_, offered)) return false;
+  copy(root_, size_, 0, size_, buffer_);
   return true;
 }
 
@@ -44,15 +47,6 @@ bool broadcast::step_in_pieces() {
     std::memcpy(buffer_ + each.begin, slot_of(root_, number), each.bytes);
   };
   return exchange(is_root ? part::writes : part::reads, root_, put, get);
-}
-
-bool broadcast::step_as_root() {
-  if (stage_ == 0) {
-    if (!offer_and_publish(buffer_, size_)) return false;
-    if (place_of(size_) != place::in_memory) return true;
-    stage_ = 1;
-  }
-  return have_all_reached(offered);
 }
 
 bool reduce::step_in_pieces() {

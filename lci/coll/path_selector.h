@@ -11,7 +11,7 @@ namespace lci::coll {
 
 enum class copy_path : uint8_t {
   pipes,   // in pieces that one rank copies in and the others copy out (piped_operation.h)
-  kernel,  // by the kernel from the ranks' own memory (process_vm_readv)
+  kernel,  // by the kernel from or to the ranks' own memory (process_vm_readv, process_vm_writev)
 };
 constexpr copy_path other(copy_path path) {
   return path == copy_path::pipes ? copy_path::kernel : copy_path::pipes;

@@ -28,24 +28,31 @@ bool gather::step_in_pieces() {
 }
 
 bool gather::step() {
-  if (place_of(size_) == place::in_pipe) return step_in_pieces();
-  const bool in_memory = place_of(size_) == place::in_memory;
   const bool is_root = rank() == root_;
+  switch (place_of(size_)) {
+    case place::in_pipe:
+      return step_in_pieces();
+    case place::in_memory:
+      return copy_cooperatively(
+          root_, direction::to_root, is_root ? recvbuf_ : const_cast<char*>(sendbuf_), size_,
+          [this](int of) { return size_ * static_cast<size_t>(of); }, [this] { copy_own(); });
+    case place::in_line:
+    case place::in_area:
+      break;
+  }
   if (stage_ == 0) {
     if (!may_offer(is_root ? 0 : size_)) return false;
     if (!is_root) offer(sendbuf_, size_);
     publish(offered);
-    if (!is_root && !in_memory) return true;
+    if (!is_root) return true;
     stage_ = 1;
   }
-  if (!is_root) return has_reached(root_, read);
   if (!have_all_reached(offered)) return false;
   copy_own();
   for (int distance = 1; distance < size(); ++distance) {
     const int from = neighbor(distance);
     copy(from, size_, 0, size_, block_of(from));
   }
-  if (in_memory) publish(read);
   return true;
 }
 

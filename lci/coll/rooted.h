@@ -5,18 +5,19 @@
 
 #include <cstddef>
 
+#include "lci/coll/cooperative_operation.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/operations.h"
 #include "lci/coll/piped_operation.h"
 
 namespace lci::coll {
 
-// Every rank offers its block, and the root copies all. A rank waits for the root only if that
-// reads the rank's own memory.
-class gather : public piped_operation {
+// Every rank offers its block, and the root copies all. If the blocks are in the ranks' own memory,
+// these ranks copy, too, and wait for the root.
+class gather : public cooperative_operation {
  public:
   gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
-      : piped_operation(own, own.where->sizes().copied_in_area),
+      : cooperative_operation(own, own.where->sizes().copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
@@ -38,7 +39,7 @@ class gather : public piped_operation {
 };
 
 // The root offers all blocks, and each rank copies its own. The root waits for the other ranks only
-// if they read its own memory.
+// if they read its own memory. It does not copy their blocks, since it has a block of its own.
 class scatter : public piped_operation {
  public:
   scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)

@@ -57,6 +57,10 @@ class staged final : public Operation {
   template <class Ticket, class... Arguments>
   staged(const Ticket& own, std::shared_ptr<staging> buffers, const Arguments&... arguments)
       : Operation(own, arguments...), buffers_(std::move(buffers)) {}
+  // The other ranks may use the room until the operation has ended.
+  ~staged() override { this->end(); }
+  staged(const staged&) = delete;
+  staged& operator=(const staged&) = delete;
 
  private:
   bool step() override {

@@ -231,6 +231,26 @@ MUTANTS = {
         "opened_.store(round, std::memory_order_release); }  // B1",
         "opened_.store(round, std::memory_order_relaxed); }",
     ),
+    "gate_end_unordered": (
+        "write_gate.h",
+        "target_.store(0, std::memory_order_release);  // D1",
+        "target_.store(0, std::memory_order_relaxed);",
+    ),
+    "gate_look_unordered": (
+        "write_gate.h",
+        "is_closed_.load(std::memory_order_seq_cst) != 0; }  // W2",
+        "is_closed_.load(std::memory_order_acquire) != 0; }",
+    ),
+    "gate_not_announced": (
+        "write_gate.h",
+        "target_.store(owner + 1, std::memory_order_seq_cst);  // W1",
+        "static_cast<void>(owner);",
+    ),
+    "gate_writer_unseen": (
+        "write_gate.h",
+        "target_.load(std::memory_order_seq_cst) == owner + 1;  // C2",
+        "target_.load(std::memory_order_acquire) == owner + 1;",
+    ),
     "ticket_aba": (
         "ticket_table.h",
         "free_.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | index,",

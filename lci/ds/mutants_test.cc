@@ -20,6 +20,10 @@
 #include "lci/ds/bypass_lock_not_seen.h"
 #include "lci/ds/bypass_no_light_barrier.h"
 #include "lci/ds/bypass_no_process_barrier.h"
+#include "lci/ds/gate_end_unordered.h"
+#include "lci/ds/gate_look_unordered.h"
+#include "lci/ds/gate_not_announced.h"
+#include "lci/ds/gate_writer_unseen.h"
 #include "lci/ds/lcrq_no_process_barrier.h"
 #include "lci/ds/lcrq_push_unseen.h"
 #include "lci/ds/lcrq_segment_dropped_early.h"
@@ -63,6 +67,7 @@
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
 #include "lci/testing/scenarios/scenarios.h"
+#include "lci/testing/scenarios/write_gate_scenario.h"
 
 namespace lci::ds::explorer {
 namespace {
@@ -202,6 +207,22 @@ TEST(Mutants, ThreadBarrier) {
                "data race");
   expect_found([] { return std::make_unique<barrier_scenario<full_broken>>(2, true); },
                "some threads passed, and some not");
+}
+
+template <class Gate, class Writer>
+void expect_found_at_gate() {
+  expect_found([] { return std::make_unique<write_gate_scenario<Gate, Writer>>(1); }, "data race");
+}
+
+TEST(Mutants, WriteGate) {
+  expect_found_at_gate<gate_end_unordered::basic_write_gate<scheduled_atomics>,
+                       gate_end_unordered::basic_gated_writer<scheduled_atomics>>();
+  expect_found_at_gate<gate_look_unordered::basic_write_gate<scheduled_atomics>,
+                       gate_look_unordered::basic_gated_writer<scheduled_atomics>>();
+  expect_found_at_gate<gate_not_announced::basic_write_gate<scheduled_atomics>,
+                       gate_not_announced::basic_gated_writer<scheduled_atomics>>();
+  expect_found_at_gate<gate_writer_unseen::basic_write_gate<scheduled_atomics>,
+                       gate_writer_unseen::basic_gated_writer<scheduled_atomics>>();
 }
 
 template <template <class> class Owner>

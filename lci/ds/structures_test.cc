@@ -19,10 +19,12 @@
 #include "lci/ds/stealing_pool.h"
 #include "lci/ds/thread_barrier.h"
 #include "lci/ds/ticket_table.h"
+#include "lci/ds/write_gate.h"
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
 #include "lci/testing/scenarios/scenarios.h"
+#include "lci/testing/scenarios/write_gate_scenario.h"
 
 namespace lci::ds::explorer {
 namespace {
@@ -185,6 +187,14 @@ TEST(Structures, ThreadBarrier) {
   for (const size_t threads : {2, 3}) {
     expect_right([&] { return std::make_unique<barrier_scenario<barrier>>(threads, false); });
     expect_right([&] { return std::make_unique<barrier_scenario<barrier>>(threads, true); });
+  }
+}
+
+TEST(Structures, WriteGate) {
+  using gate = basic_write_gate<scheduled_atomics>;
+  using writer = basic_gated_writer<scheduled_atomics>;
+  for (const size_t writers : {1, 2}) {
+    expect_right([&] { return std::make_unique<write_gate_scenario<gate, writer>>(writers); });
   }
 }
 

@@ -50,9 +50,14 @@ void* context::map_memory(int /*rank*/, remote_region /*region*/, size_t /*size*
   return nullptr;
 }
 
-bool context::reads_memory(int /*rank*/) const { return false; }
+bool context::reaches_memory(int /*rank*/) const { return false; }
 
 bool context::read_memory(int /*rank*/, void* /*to*/, uint64_t /*from*/, size_t /*size*/) const {
+  return false;
+}
+
+bool context::write_memory(int /*rank*/, uint64_t /*to*/, const void* /*from*/,
+                           size_t /*size*/) const {
   return false;
 }
 

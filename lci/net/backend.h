@@ -234,13 +234,15 @@ class context {
   // system calls.
   virtual void* map_memory(int rank, remote_region region, size_t size);
 
-  // Whether read_memory can read from that rank.
-  virtual bool reads_memory(int rank) const;
+  // Whether read_memory and write_memory reach the memory of that rank.
+  virtual bool reaches_memory(int rank) const;
   // Copies bytes that lie at `from` in the address space of a rank, without that rank, which need
   // not have registered them. False if they cannot be read. Does not order the copy: the caller has
   // learned of the bytes from the rank. May make system calls. Thread safety: any thread at any
   // time.
   virtual bool read_memory(int rank, void* to, uint64_t from, size_t size) const;
+  // The same to `to` in the address space of a rank, which learns of the bytes from the caller.
+  virtual bool write_memory(int rank, uint64_t to, const void* from, size_t size) const;
 
   // The registrations that this rank now has with the network, by register_memory, allocate_memory
   // and make_device, each counted as often as the network has it. Exact while none is made or

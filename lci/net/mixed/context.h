@@ -31,11 +31,14 @@ class mixed_context final : public context {
   remote_region remote_key(local_region region) const override;
   bool maps_memory_of(int rank) const override { return near_rank(rank) >= 0; }
   void* map_memory(int rank, remote_region region, size_t size) override;
-  bool reads_memory(int rank) const override {
-    return near_rank(rank) >= 0 && near_->reads_memory(near_rank(rank));
+  bool reaches_memory(int rank) const override {
+    return near_rank(rank) >= 0 && near_->reaches_memory(near_rank(rank));
   }
   bool read_memory(int rank, void* to, uint64_t from, size_t size) const override {
     return near_rank(rank) >= 0 && near_->read_memory(near_rank(rank), to, from, size);
+  }
+  bool write_memory(int rank, uint64_t to, const void* from, size_t size) const override {
+    return near_rank(rank) >= 0 && near_->write_memory(near_rank(rank), to, from, size);
   }
   size_t registrations() const override { return near_->registrations() + far_->registrations(); }
 

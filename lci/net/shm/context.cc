@@ -219,10 +219,19 @@ void* shm_context::map_memory(int rank, remote_region region, size_t size) {
 }
 
 bool shm_context::read_memory(int rank, void* to, uint64_t from, size_t size) const {
-  if (!reads_memory(rank)) return false;
+  return copy_memory(rank, copy_direction::from_peer, to, from, size);
+}
+
+bool shm_context::write_memory(int rank, uint64_t to, const void* from, size_t size) const {
+  return copy_memory(rank, copy_direction::to_peer, const_cast<void*>(from), to, size);
+}
+
+bool shm_context::copy_memory(int rank, copy_direction direction, void* local, uint64_t remote,
+                              size_t size) const {
+  if (!reaches_memory(rank)) return false;
   // Between threads of one process, the order comes through memory that each has mapped elsewhere.
   const base::tsan_ignore_scope access;
-  return rank_at(rank).copy(copy_direction::from_peer, to, from, size);
+  return rank_at(rank).copy(direction, local, remote, size);
 }
 
 base::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {

@@ -90,10 +90,11 @@ class shm_context final : public context {
   void free_memory(const allocation& freed) override;
   bool maps_memory() const override { return true; }
   void* map_memory(int rank, remote_region region, size_t size) override;
-  bool reads_memory(int rank) const override {
+  bool reaches_memory(int rank) const override {
     return rank_at(rank).access != reach::target_copies;
   }
   bool read_memory(int rank, void* to, uint64_t from, size_t size) const override;
+  bool write_memory(int rank, uint64_t to, const void* from, size_t size) const override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
   // A key of the caller's choice, as region_table says.
   void rename(local_region region, uint64_t key) { regions_.rename(region, key); }
@@ -109,6 +110,9 @@ class shm_context final : public context {
   base::Status reason(int rank, const base::Status& failure) const;
 
  private:
+  bool copy_memory(int rank, copy_direction direction, void* local, uint64_t remote,
+                   size_t size) const;
+
   shm_context(boot::bootstrap& boot, const context_config& config)
       : context(config.max_registrations), boot_(boot) {}
   // As region_table's; counted.

@@ -88,10 +88,15 @@ class sim_context final : public context {
   void* map_memory(int rank, remote_region region, size_t size) override {
     return maps_memory_of(rank) ? fabric_->find_memory(rank, region, size) : nullptr;
   }
-  bool reads_memory(int rank) const override { return maps_memory_of(rank); }
+  bool reaches_memory(int rank) const override { return maps_memory_of(rank); }
   bool read_memory(int rank, void* to, uint64_t from, size_t size) const override {
-    if (!reads_memory(rank)) return false;
+    if (!reaches_memory(rank)) return false;
     std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), size);
+    return true;
+  }
+  bool write_memory(int rank, uint64_t to, const void* from, size_t size) const override {
+    if (!reaches_memory(rank)) return false;
+    std::memcpy(reinterpret_cast<void*>(static_cast<uintptr_t>(to)), from, size);
     return true;
   }
 

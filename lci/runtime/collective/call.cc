@@ -168,7 +168,7 @@ void collective_call::run_blocking(coll::operation* operation) const {
       check_peers();
       try {
         return operation->advance();
-      } catch (const coll::read_error& error) {
+      } catch (const coll::memory_error& error) {
         if (device_.is_gone(error.rank())) report_gone(error.rank());
         // That rank may have freed its buffer because it has broken off the operation.
         check_agreement();

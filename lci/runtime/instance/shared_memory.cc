@@ -20,16 +20,20 @@
 namespace lci::rt {
 namespace {
 
-// A function that copies from the address spaces of these ranks, which count as 0, 1, 2 and so on;
-// empty: this rank cannot read from all of them.
-coll::arena::reader reader_of(net::context& network, const std::vector<int>& ranks) {
+// To the address spaces of these ranks, which count as 0, 1, 2 and so on; empty: this rank does not
+// reach all of them.
+coll::arena::memory_access access_to(net::context& network, const std::vector<int>& ranks) {
   if (!std::all_of(ranks.begin(), ranks.end(),
-                   [&network](int rank) { return network.reads_memory(rank); })) {
+                   [&network](int rank) { return network.reaches_memory(rank); })) {
     return {};
   }
-  return [&network, ranks](int place, void* to, uint64_t from, size_t size) {
+  const auto read = [&network, ranks](int place, void* to, uint64_t from, size_t size) {
     return network.read_memory(ranks[static_cast<size_t>(place)], to, from, size);
   };
+  const auto write = [&network, ranks](int place, uint64_t to, const void* from, size_t size) {
+    return network.write_memory(ranks[static_cast<size_t>(place)], to, from, size);
+  };
+  return {read, write};
 }
 
 // `is_in_order`: all ranks make the operations of the memory in the same order, as pipes need it.
@@ -105,10 +109,10 @@ shared_memory::shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
                              net::context& network, host_blocks here, uint64_t numbers_per_call)
     : runtime_(runtime), group_(group) {
   using state = coll::arena::join_state;
-  coll::arena::reader read = reader_of(network, here.ranks);
+  coll::arena::memory_access access = access_to(network, here.ranks);
   const bool all_mapped = std::count(here.blocks.begin(), here.blocks.end(), nullptr) == 0;
-  own_state_ = !all_mapped ? state::failed : read ? state::readable : state::mapped;
-  arena_ = std::make_unique<coll::arena>(here.index, std::move(here.blocks), std::move(read),
+  own_state_ = !all_mapped ? state::failed : access.read ? state::readable : state::mapped;
+  arena_ = std::make_unique<coll::arena>(here.index, std::move(here.blocks), std::move(access),
                                          crossovers_of(runtime.attr(), numbers_per_call == 1),
                                          std::move(here.ranks), numbers_per_call);
 }

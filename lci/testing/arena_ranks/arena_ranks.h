@@ -60,24 +60,33 @@ inline int64_t counting_clock() {
 class test_ranks {
  public:
   explicit test_ranks(int size, reading memory = reading::possible,
-                      const crossovers& sizes = default_sizes) {
+                      const crossovers& sizes = default_sizes)
+      : test_ranks(size, memory == reading::possible ? copies() : arena::memory_access{}, sizes) {}
+
+  test_ranks(int size, const arena::memory_access& access, const crossovers& sizes) {
     std::vector<void*> blocks;
     for (int r = 0; r < size; ++r) {
       memories_.emplace_back(new page[arena::block_bytes() / sizeof(page)]());
       blocks.push_back(memories_.back().get());
     }
-    arena::reader read;
-    if (memory == reading::possible) {
-      read = [](int, void* to, uint64_t from, size_t bytes) {
-        std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), bytes);
-        return true;
-      };
-    }
     for (int r = 0; r < size; ++r) {
-      arenas_.push_back(std::make_unique<arena>(r, blocks, read, sizes, std::vector<int>{},
+      arenas_.push_back(std::make_unique<arena>(r, blocks, access, sizes, std::vector<int>{},
                                                 /*numbers_per_call=*/1, counting_clock));
       ranks_.emplace_back(arenas_.back().get());
     }
+  }
+
+  // The ranks are of one process.
+  static arena::memory_access copies() {
+    const auto read = [](int, void* to, uint64_t from, size_t bytes) {
+      std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), bytes);
+      return true;
+    };
+    const auto write = [](int, uint64_t to, const void* from, size_t bytes) {
+      std::memcpy(reinterpret_cast<void*>(static_cast<uintptr_t>(to)), from, bytes);
+      return true;
+    };
+    return {read, write};
   }
 
   test_rank& operator[](int rank) { return ranks_[static_cast<size_t>(rank)]; }

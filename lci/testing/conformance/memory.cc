@@ -80,11 +80,21 @@ TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
     }
     std::vector<unsigned char> copy(size);
     EXPECT_EQ(self.network.read_memory(to, copy.data(), address, size),
-              self.network.reads_memory(to));
-    if (self.network.reads_memory(to)) {
+              self.network.reaches_memory(to));
+    if (self.network.reaches_memory(to)) {
       EXPECT_EQ(copy, std::vector<unsigned char>(size, static_cast<unsigned char>(to + 100)));
     }
     self.barrier();
+    // One byte stays as it was.
+    std::fill(copy.begin(), copy.end(), static_cast<unsigned char>(self.rank + 50));
+    EXPECT_EQ(self.network.write_memory(to, address + 1, copy.data(), size - 1),
+              self.network.reaches_memory(to));
+    self.barrier();
+    if (self.network.reaches_memory(from)) {
+      EXPECT_EQ(unregistered[0], self.rank + 100);
+      EXPECT_EQ(std::count(unregistered.begin() + 1, unregistered.end(), from + 50),
+                static_cast<ptrdiff_t>(size - 1));
+    }
     if (self.network.maps_memory_of(from)) {
       EXPECT_EQ(own[0], from + 1);
       EXPECT_EQ(own[size - 1], from + 2);

@@ -1,0 +1,190 @@
+// Blocks that two ranks copy concurrently, and ranks that give up meanwhile.
+#include "lci/coll/cooperative_operation.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/coll/arena.h"
+#include "lci/coll/operations.h"
+#include "lci/coll/rooted.h"
+#include "lci/testing/arena_ranks/arena_ranks.h"
+
+namespace lci::coll {
+namespace {
+
+constexpr size_t bytes = size_t{1} << 20;
+
+broadcast make_broadcast(test_rank& rank, std::vector<char>* buffer) {
+  return {rank.begin({operation_kind::broadcast, 0, bytes}), buffer->data(), bytes, 0};
+}
+
+std::string error_of(operation* advanced) {
+  try {
+    while (!advanced->advance()) sched_yield();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Access to the memory of the test's own process that counts, and does what the test says.
+class observed_access {
+ public:
+  arena::memory_access get() {
+    const auto read = [this](int rank, void* to, uint64_t from, size_t size) {
+      if (rank == ended) return false;
+      ++reads;
+      return copies_.read(rank, to, from, size);
+    };
+    const auto write = [this](int rank, uint64_t to, const void* from, size_t size) {
+      ++writes;
+      if (before_write) before_write();
+      return copies_.write(rank, to, from, size);
+    };
+    return {read, write};
+  }
+
+  std::function<void()> before_write;
+  std::atomic<int> ended{-1};
+  std::atomic<int> reads{0};
+  std::atomic<int> writes{0};
+
+ private:
+  const arena::memory_access copies_ = test_ranks::copies();
+};
+
+TEST(CooperativeOperation, BothRanksCopy) {
+  observed_access access;
+  test_ranks ranks(2, access.get(), sizes_without_pipes);
+  std::vector<char> sent(bytes, 's');
+  std::vector<char> received(bytes);
+  broadcast root = make_broadcast(ranks[0], &sent);
+  broadcast other = make_broadcast(ranks[1], &received);
+  EXPECT_FALSE(other.advance());
+  // While the root copies its first piece, the other rank copies all others.
+  access.before_write = [&other] { EXPECT_FALSE(other.advance()); };
+  EXPECT_TRUE(root.advance());
+  EXPECT_EQ(access.writes, 1);
+  EXPECT_EQ(access.reads, 7);
+  EXPECT_TRUE(other.advance());
+  EXPECT_EQ(received, sent);
+}
+
+// The root would otherwise hold up a rank until the last one arrives.
+TEST(CooperativeOperation, ARankDoesNotWaitForAThirdOne) {
+  observed_access access;
+  test_ranks ranks(3, access.get(), sizes_without_pipes);
+  std::vector<char> sent(bytes, 's');
+  std::vector<char> received(bytes);
+  broadcast root = make_broadcast(ranks[0], &sent);
+  broadcast early = make_broadcast(ranks[1], &received);
+  EXPECT_FALSE(early.advance());
+  EXPECT_FALSE(root.advance());  // copies the whole block
+  EXPECT_GT(access.writes, 1);
+  EXPECT_TRUE(early.advance());
+  EXPECT_EQ(access.reads, 0);
+  EXPECT_EQ(received, sent);
+  std::vector<char> late_received(bytes);
+  broadcast late = make_broadcast(ranks[2], &late_received);
+  EXPECT_TRUE(late.advance());
+  EXPECT_TRUE(root.advance());
+  EXPECT_EQ(late_received, sent);
+}
+
+TEST(CooperativeOperation, NoRankWritesToMemoryOfOneThatHasGivenUp) {
+  observed_access access;
+  test_ranks ranks(3, access.get(), sizes_without_pipes);
+  std::vector<char> sent(bytes, 's');
+  std::vector<char> received(bytes);
+  broadcast root = make_broadcast(ranks[0], &sent);
+  {
+    broadcast other = make_broadcast(ranks[1], &received);
+    EXPECT_FALSE(other.advance());
+    other.give_up(2);
+  }
+  EXPECT_EQ(error_of(&root), "lci: rank 2 is gone (found by rank 1 in collective operation 1)");
+  EXPECT_EQ(access.writes, 0);
+  EXPECT_EQ(received, std::vector<char>(bytes));
+}
+
+TEST(CooperativeOperation, NoLateRankWritesToMemoryOfOneThatHasGivenUp) {
+  observed_access access;
+  test_ranks ranks(2, access.get(), sizes_without_pipes);
+  std::vector<char> sent(bytes, 's');
+  std::vector<char> all(2 * bytes);
+  {
+    gather giving_up(ranks[0].begin({operation_kind::gather, 0, bytes}), sent.data(), all.data(),
+                     bytes, 0);
+    EXPECT_FALSE(giving_up.advance());
+  }
+  gather late(ranks[1].begin({operation_kind::gather, 0, bytes}), sent.data(), nullptr, bytes, 0);
+  EXPECT_NE(error_of(&late).find("broke off"), std::string::npos);
+  EXPECT_EQ(access.writes, 0);
+}
+
+TEST(CooperativeOperation, ARankThatGivesUpWaitsForTheOneThatWritesToItsMemory) {
+  observed_access access;
+  test_ranks ranks(2, access.get(), sizes_without_pipes);
+  std::vector<char> sent(bytes, 's');
+  std::vector<char> received(bytes);
+  broadcast other = make_broadcast(ranks[1], &received);
+  EXPECT_FALSE(other.advance());
+  std::atomic<bool> is_writing{false};
+  std::atomic<bool> is_ending{false};
+  access.before_write = [&] {
+    is_writing = true;
+    while (!is_ending) sched_yield();
+    for (int turn = 0; turn < 100; ++turn) sched_yield();
+    is_writing = false;
+  };
+  std::thread root([&] {
+    broadcast from = make_broadcast(ranks[0], &sent);
+    EXPECT_NE(error_of(&from).find("broke off"), std::string::npos);
+  });
+  while (!is_writing) sched_yield();
+  is_ending = true;
+  other.end();
+  EXPECT_FALSE(is_writing);
+  const std::vector<char> at_end = received;
+  root.join();
+  EXPECT_EQ(received, at_end);
+  EXPECT_EQ(access.writes, 1);
+}
+
+TEST(CooperativeOperation, ARankThatGivesUpDoesNotWaitForAnEndedProcess) {
+  observed_access access;
+  access.ended = 0;
+  // The root "has ended" in the middle of a write, thus it never finishes that.
+  std::atomic<bool> may_continue{false};
+  test_ranks ranks(2, access.get(), sizes_without_pipes);
+  std::vector<char> sent(bytes, 's');
+  std::vector<char> received(bytes);
+  broadcast other = make_broadcast(ranks[1], &received);
+  EXPECT_FALSE(other.advance());
+  std::atomic<bool> is_writing{false};
+  access.before_write = [&] {
+    is_writing = true;
+    while (!may_continue) sched_yield();
+  };
+  std::thread root([&] {
+    broadcast from = make_broadcast(ranks[0], &sent);
+    EXPECT_NE(error_of(&from).find("broke off"), std::string::npos);
+  });
+  while (!is_writing) sched_yield();
+  other.end();
+  may_continue = true;
+  root.join();
+  EXPECT_EQ(access.writes, 1);
+}
+
+}  // namespace
+}  // namespace lci::coll
