@@ -210,29 +210,33 @@ void arena::close_memory(uint64_t number) const {
   }
 }
 
-void arena::check_agreement(uint64_t number) const {
-  // The first operation that differs, as all later hashes differ, too.
+arena::difference arena::first_difference(uint64_t number) const {
   const uint64_t oldest = number < records ? 1 : number - records + 1;
   for (uint64_t each = oldest; each <= number; ++each) {
+    difference found;
     uint64_t own_hash = 0;
-    signature own;
-    if (!read_record(records_of(rank_)[each % records], each, &own_hash, &own)) continue;
+    if (!read_record(records_of(rank_)[each % records], each, &own_hash, &found.own)) continue;
     for (int r = 0; r < size(); ++r) {
       uint64_t their_hash = 0;
-      signature remote;
       if (r == rank_ || block_of(r) == nullptr) continue;
-      if (!read_record(records_of(r)[each % records], each, &their_hash, &remote)) continue;
+      if (!read_record(records_of(r)[each % records], each, &their_hash, &found.remote)) continue;
       if (their_hash == own_hash) continue;
-      throw std::runtime_error(
-          base::StrCat("lci: the ranks call different collective operations: as number ",
-                       call_of(each), ", rank ", name_of(rank_), " calls ", to_text(own),
-                       ", and rank ", name_of(r), " calls ", to_text(remote)));
+      found.number = each;
+      found.rank = r;
+      return found;
     }
   }
+  return {};
+}
+
+void arena::check_agreement(uint64_t number) const {
+  // All later hashes differ, too.
+  const difference first = first_difference(number);
+  // Read after the records: a rank that has broken off an operation may call another one next.
   for (int r = 0; r < size(); ++r) {
     if (block_of(r) == nullptr) continue;
     const uint64_t broken = header_of(r).broken.load(std::memory_order_acquire);
-    if (broken == 0 || broken > number) continue;
+    if (broken == 0 || broken > number || (first.number != 0 && broken >= first.number)) continue;
     const uint64_t lost = header_of(r).lost.load(std::memory_order_relaxed);
     if (lost != 0) {
       throw peer_failure_error(
@@ -244,6 +248,11 @@ void arena::check_agreement(uint64_t number) const {
         base::StrCat("lci: rank ", name_of(r), " broke off collective operation ", call_of(broken),
                      " by an error, and rank ", name_of(rank_), " is in number ", call_of(number)));
   }
+  if (first.number == 0) return;
+  throw std::runtime_error(
+      base::StrCat("lci: the ranks call different collective operations: as number ",
+                   call_of(first.number), ", rank ", name_of(rank_), " calls ", to_text(first.own),
+                   ", and rank ", name_of(first.rank), " calls ", to_text(first.remote)));
 }
 
 }  // namespace lci::coll

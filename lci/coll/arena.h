@@ -195,6 +195,16 @@ class arena {
   static void write_record(record* to, uint64_t number, uint64_t hash, const signature& called);
   static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
 
+  // The first operation, up to `number`, of which this rank and another one have different hashes;
+  // 0: none that is on record.
+  struct difference {
+    uint64_t number = 0;
+    int rank = -1;
+    signature own;
+    signature remote;
+  };
+  difference first_difference(uint64_t number) const;
+
   char* block_of(int rank) const { return blocks_[static_cast<size_t>(rank)]; }
   block_header& header_of(int rank) const {
     return *reinterpret_cast<block_header*>(block_of(rank));

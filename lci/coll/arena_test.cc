@@ -164,6 +164,29 @@ TEST(Arena, DifferentSizesAreAnError) {
   });
 }
 
+// A rank that has broken off an operation calls what it likes next, while the others may have
+// finished that operation.
+TEST(Arena, ALossIsNoDisagreementOnWhatFollows) {
+  test_ranks ranks(2);
+  ranks[0].begin({operation_kind::broadcast, 0, 5});
+  ranks[1].begin({operation_kind::broadcast, 0, 5});
+  ranks[0].own_arena().break_off(1, /*lost=*/7);
+  ranks[0].begin({operation_kind::finalization});
+  ranks[1].begin({operation_kind::allgather, -1, 5});
+  for (int r = 0; r < 2; ++r) {
+    try {
+      ranks[r].own_arena().check_agreement(2);
+      ADD_FAILURE() << "no error";
+    } catch (const peer_failure_error& error) {
+      EXPECT_EQ(error.failed_rank(), 7);
+    }
+  }
+  for (uint64_t number : {1, 2}) {
+    ranks[0].own_arena().finish(number);
+    ranks[1].own_arena().finish(number);
+  }
+}
+
 // Of a group, the ranks have other names.
 TEST(Arena, ErrorsNameTheRanks) {
   std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);

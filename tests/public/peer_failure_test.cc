@@ -137,28 +137,56 @@ void survive_in_groups() {
   lci::g_runtime_fina();
 }
 
-// The victim dies during operations of large data, by the given path.
-template <size_t pipe_max_size>
+// Which ranks pass a completion object.
+enum class completions { nobody, everybody, even_ranks };
+
+// The victim dies during operations of large data, by the given path. Operations with a completion
+// object end with `fatal`.
+template <size_t pipe_max_size, completions who>
 void survive_large_collectives() {
   setenv("LCI_ATTR_COLL_PIPE_MAX_SIZE", std::to_string(pipe_max_size).c_str(), 1);
   lci::g_runtime_init();
   constexpr size_t bytes = size_t{200} << 10;
-  const auto ranks = static_cast<size_t>(lci::get_rank_n());
+  const int ranks = lci::get_rank_n();
+  const bool has_completion = who == completions::everybody ||
+                              (who == completions::even_ranks && lci::get_rank_me() % 2 == 0);
+  lci::comp_t done = lci::alloc_sync();
   int failed = -1;
+  const auto progress = [&failed] {
+    try {
+      lci::progress();
+    } catch (const lci::peer_failure_error& error) {
+      failed = error.failed_rank();
+    }
+  };
+  // Returns whether the operation succeeded.
+  const auto run = [&](auto call) {
+    if (!has_completion) {
+      call();
+      return true;
+    }
+    call.comp(done)();
+    lci::status_t status;
+    while (!lci::sync_test(done, &status)) progress();
+    EXPECT(status.is_done() || status.error.errorcode == lci::errorcode_t::fatal);
+    return status.is_done();
+  };
   try {
     // An exception unmaps these buffers, while other ranks may still read them.
     std::vector<char> own(bytes, 'x');
-    std::vector<char> all(bytes * ranks);
-    for (int call = 0; failed < 0; ++call) {
-      lci::broadcast(own.data(), bytes, call % lci::get_rank_n());
-      lci::allgather(own.data(), all.data(), bytes);
-      lci::gather(own.data(), all.data(), bytes, call % lci::get_rank_n());
+    std::vector<char> all(bytes * static_cast<size_t>(ranks));
+    for (int call = 0; run(lci::broadcast_x(own.data(), bytes, call % ranks)) &&
+                       run(lci::allgather_x(own.data(), all.data(), bytes)) &&
+                       run(lci::gather_x(own.data(), all.data(), bytes, call % ranks));
+         ++call) {
       if (call == 3) EXPECT(write(said[1], "", 1) == 1);
     }
   } catch (const lci::peer_failure_error& error) {
     failed = error.failed_rank();
   }
+  while (failed < 0) progress();
   EXPECT(failed == victim);
+  lci::free_comp(&done);
   lci::g_runtime_fina();
 }
 
@@ -218,7 +246,12 @@ int main() {
     lci::g_runtime_init();
     survive_in_groups();
   });
-  failures += run_job(4, survive_large_collectives<0>);
-  failures += run_job(4, survive_large_collectives<size_t{1} << 30>);
+  constexpr size_t kernel = 0;
+  constexpr size_t pipes = size_t{1} << 30;
+  failures += run_job(4, survive_large_collectives<kernel, completions::nobody>);
+  failures += run_job(4, survive_large_collectives<kernel, completions::everybody>);
+  failures += run_job(4, survive_large_collectives<kernel, completions::even_ranks>);
+  failures += run_job(4, survive_large_collectives<pipes, completions::nobody>);
+  failures += run_job(4, survive_large_collectives<pipes, completions::everybody>);
   return failures == 0 ? 0 : 1;
 }

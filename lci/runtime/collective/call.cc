@@ -7,6 +7,7 @@
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/collective/neighbor_check.h"
 #include "lci/runtime/collective/recorder.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
 
 namespace lci::rt {
@@ -157,10 +158,7 @@ void collective_call::check_deaths() const {
   }
 }
 
-void collective_call::report_gone(int rank) const {
-  throw peer_failure_error(rank, base::StrCat("lci: ", name(), " on rank ", runtime_.rank(),
-                                              ": rank ", rank, " is gone"));
-}
+void collective_call::report_gone(int rank) const { throw_gone(name(), runtime_.rank(), rank); }
 
 void collective_call::run_blocking(coll::operation* operation) const {
   try {
@@ -169,10 +167,7 @@ void collective_call::run_blocking(coll::operation* operation) const {
       try {
         return operation->advance();
       } catch (const coll::memory_error& error) {
-        if (device_.is_gone(error.rank())) report_gone(error.rank());
-        // That rank may have freed its buffer because it has broken off the operation.
-        check_agreement();
-        throw;
+        shared_->throw_reason(error, *operation, name(), &device_);
       }
     };
     if (!advance()) {

@@ -11,6 +11,7 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/call.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/wait.h"
 
 namespace lci {
@@ -169,9 +170,7 @@ void thread_call::wait(uint64_t round) const {
 
 void thread_call::report_failed() const {
   const group_impl_t& group = *team_.group.p_impl;
-  const int rank = group.first_failed();
-  throw peer_failure_error(rank, base::StrCat("lci: ", name_in_team(kind_), " on rank ",
-                                              group.runtime.rank(), ": rank ", rank, " is gone"));
+  throw_gone(name_in_team(kind_), group.runtime.rank(), group.first_failed());
 }
 
 void thread_call::check_success() const {

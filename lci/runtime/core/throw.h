@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "lci/api/types.hpp"
 #include "lci/base/strings.h"
 
 namespace lci::rt {
@@ -31,6 +32,13 @@ template <class... Parts>
 template <class... Parts>
 [[noreturn]] void throw_runtime_error(const Parts&... parts) {
   throw_error<std::runtime_error>(parts...);
+}
+
+// The call of this rank cannot end, since another rank is gone.
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_gone(const char* call, int rank,
+                                                              int gone) {
+  throw peer_failure_error(
+      gone, base::StrCat("lci: ", call, " on rank ", rank, ": rank ", gone, " is gone"));
 }
 
 }  // namespace lci::rt

@@ -144,34 +144,50 @@ void shared_memory::end(pending* each) {
   comp->signal(status);
 }
 
+void shared_memory::throw_reason(const coll::memory_error& error, const coll::operation& failed,
+                                 const char* call, const device_impl_t* device) const {
+  if (device != nullptr && device->is_gone(error.rank())) {
+    throw_gone(call, runtime_.rank(), error.rank());
+  }
+  // That rank may have freed its buffer because it has broken off the operation.
+  arena_->check_agreement(failed.number());
+  throw error;
+}
+
+bool shared_memory::advance_operation(const pending& each) const {
+  if (const int failed = first_failed(); __builtin_expect(failed >= 0, 0)) {
+    throw_gone(each.call, runtime_.rank(), failed);
+  }
+  try {
+    return each.operation->advance();
+  } catch (const coll::memory_error& error) {
+    throw_reason(error, *each.operation, each.call, runtime_.default_device());
+  }
+}
+
 bool shared_memory::advance(pending* each) {
   if (each->result) return true;
-  each->result = errorcode_t::fatal;
-  if (const int failed = first_failed(); __builtin_expect(failed >= 0, 0)) {
-    const std::string text =
-        base::StrCat(each->call, " on rank ", runtime_.rank(), ": rank ", failed, " is gone");
-    if (each->failure == nullptr) {
-      LCI_LOG(error, text);
-    } else {
-      *each->failure =
-          std::make_exception_ptr(peer_failure_error(failed, base::StrCat("lci: ", text)));
-    }
-    each->operation->give_up(failed);
-  } else {
-    try {
-      const bool is_over = each->operation->advance();
-      each->result = is_over ? std::optional(errorcode_t::done) : std::nullopt;
-    } catch (const std::exception& error) {
-      if (each->failure == nullptr) {
-        LCI_LOG(error, error.what());
-      } else {
-        *each->failure = std::current_exception();
-      }
-    }
+  try {
+    if (!advance_operation(*each)) return false;
+    each->result = errorcode_t::done;
+  } catch (const peer_failure_error& error) {
+    each->operation->give_up(error.failed_rank());
+    fail(each, error);
+  } catch (const std::exception& error) {
+    fail(each, error);
   }
   // Other ranks need not wait for the notification of this program.
-  if (each->result) each->operation->end();
-  return each->result.has_value();
+  each->operation->end();
+  return true;
+}
+
+void shared_memory::fail(pending* each, const std::exception& error) {
+  each->result = errorcode_t::fatal;
+  if (each->failure == nullptr) {
+    LCI_LOG(error, error.what());
+  } else {
+    *each->failure = std::current_exception();
+  }
 }
 
 bool shared_memory::start_step(const operation_maker& make, const coll::ticket& own,

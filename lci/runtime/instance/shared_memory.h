@@ -25,6 +25,7 @@
 namespace lci {
 
 class comp_impl_t;
+class device_impl_t;
 class group_impl_t;
 class runtime_impl_t;
 
@@ -85,6 +86,12 @@ class shared_memory {
   // operation would otherwise call itself, as often as operations end at once.
   static bool may_complete_immediately(const comp_impl_t& comp);
 
+  // For an exception handler: throws the reason for which the operation of a call could not copy
+  // from or to another rank's memory. That is peer_failure_error if `device`, which may be null, knows
+  // that the rank is gone, or what check_agreement() throws, or the error itself.
+  [[noreturn]] void throw_reason(const coll::memory_error& error, const coll::operation& failed,
+                                 const char* call, const device_impl_t* device) const;
+
   // Memory for an operation of any kind.
   struct room {
     alignas(std::max_align_t) unsigned char bytes[240];
@@ -142,6 +149,10 @@ class shared_memory {
                 host_blocks here, uint64_t numbers_per_call);
   // Whether it is over; then it has a result.
   bool advance(pending* each);
+  // The same of its operation; throws what ends that.
+  bool advance_operation(const pending& each) const;
+  // For an exception handler.
+  static void fail(pending* each, const std::exception& error);
   void keep(pending* each);
   // Frees what is of the pool.
   void release(pending* each);
