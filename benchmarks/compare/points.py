@@ -138,8 +138,12 @@ def make_collective(test, size, ranks, quick=False, overlap=False):
     return Point(test, 0 if test == "barrier" else size, 1, 1, 0.01 if quick else 0.2, ranks, overlap)
 
 
-def collective_points(ranks, quick=False):
-    """Those of a comparison of collective operations, in the order in which they are measured."""
+def collective_points(ranks, quick=False, only_sizes=None):
+    """Those of a comparison of collective operations, in the order in which they are measured. `only_sizes`: calls with
+    so many bytes, and nothing else."""
+    if only_sizes:
+        return [make_collective(test, size, count, quick) for count in ranks for test in COLLECTIVES
+                if test != "barrier" for size in only_sizes]
     wanted = []
     for count in ranks:
         for test in COLLECTIVES:

@@ -84,6 +84,19 @@ class RunTest(unittest.TestCase):
         self.assertEqual({one.contestant for one in launches}, {"lci_collective"})
         self.assertEqual({one.point.ranks for one in launches}, {2, 3})
 
+    def test_collective_operations_of_given_sizes(self):
+        code, output, _ = self.main("--quick", "--collectives", "--ranks", "2", "--sizes", "5K,24")
+        self.assertEqual(code, 0)
+        self.assertIn("allgather of 5 KiB, 2 ranks (mean), us", output)
+        launches = results.load(os.path.join(self.out, "launches.jsonl"))
+        self.assertEqual({(one.point.test, one.point.size, one.point.overlap) for one in launches},
+                         {(test, size, False) for test in points.COLLECTIVES if test != "barrier"
+                          for size in (24, 5120)})
+        for words in (["--collectives", "--sizes", "5"], ["--collectives", "--sizes", "5G"],
+                      ["--sizes", "8"], ["--collectives", "--sizes", "8,"]):
+            with self.subTest(words), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                self.main("--quick", *words)
+
     def test_a_comparison_without_peers_is_none(self):
         code, output, _ = self.main("--no-install", "--rounds", "3", "--only", "UCX|line")
         self.assertEqual(code, 1)

@@ -9,5 +9,11 @@ def size_name(size):
     return "%d B" % size
 
 
+def size_of(text):
+    """Bytes: of "24K", "4M" or "8"; ValueError."""
+    unit = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:].upper())
+    return int(text) if unit is None else int(text[:-1]) * unit
+
+
 def plural(count, one, many=None):
     return "%d %s" % (count, one if count == 1 else many or one + "s")
