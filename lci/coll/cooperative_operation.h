@@ -63,7 +63,8 @@ class cooperative_operation : public piped_operation {
     switch (stage_) {
       case 0:
         if (!may_offer(0)) return false;
-        open_memory(own);
+        open_memory();
+        offer_memory(own);
         publish(offered);
         stage_ = 1;
         [[fallthrough]];
@@ -89,7 +90,8 @@ class cooperative_operation : public piped_operation {
     switch (stage_) {
       case 0:
         if (!may_offer(0)) return false;
-        open_memory(own);
+        open_memory();
+        offer_memory(own);
         publish(offered);
         meanwhile();
         stage_ = 1;

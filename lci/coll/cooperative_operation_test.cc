@@ -100,6 +100,44 @@ TEST(CooperativeOperation, ARankDoesNotWaitForAThirdOne) {
   EXPECT_EQ(late_received, sent);
 }
 
+// Not commutative: the operands are combined in the order of the ranks.
+void twice_left_and_right(const void* left, const void* right, void* result, size_t count) {
+  const auto* a = static_cast<const uint64_t*>(left);
+  const auto* b = static_cast<const uint64_t*>(right);
+  for (size_t i = 0; i < count; ++i) static_cast<uint64_t*>(result)[i] = 2 * a[i] + b[i];
+}
+
+TEST(CooperativeOperation, AllRanksCombinePiecesOfAReduction) {
+  constexpr size_t count = bytes / sizeof(uint64_t);
+  observed_access access;
+  test_ranks ranks(3, access.get(), sizes_without_pipes);
+  std::vector<uint64_t> operands[3];
+  for (uint64_t r = 0; r < 3; ++r) operands[r].assign(count, 10 + r);
+  const auto make = [&](int rank) -> reduce {
+    // At the root, the result takes the place of the operand.
+    uint64_t* const own = operands[rank].data();
+    return {ranks[rank].begin({operation_kind::reduce, 1, bytes, sizeof(uint64_t)}),
+            {own, rank == 1 ? own : nullptr, bytes, sizeof(uint64_t), twice_left_and_right},
+            1};
+  };
+  reduce first = make(0);
+  reduce root = make(1);
+  reduce last = make(2);
+  EXPECT_FALSE(first.advance());
+  EXPECT_FALSE(root.advance());
+  // While one rank writes its first piece, another one takes a piece, and the root takes the rest.
+  int writes_begun = 0;
+  access.before_write = [&] {
+    const bool is_over = (++writes_begun == 1 ? first : root).advance();
+    EXPECT_FALSE(is_over);
+  };
+  EXPECT_TRUE(last.advance());
+  EXPECT_EQ(access.writes, 2);
+  EXPECT_TRUE(first.advance());
+  EXPECT_TRUE(root.advance());
+  EXPECT_EQ(operands[1], std::vector<uint64_t>(count, 2 * 10 + (2 * 11 + 12)));
+}
+
 TEST(CooperativeOperation, NoRankWritesToMemoryOfOneThatHasGivenUp) {
   observed_access access;
   test_ranks ranks(3, access.get(), sizes_without_pipes);

@@ -8,10 +8,10 @@
 
 namespace lci::coll {
 
-// Room for a call that does not keep it. It stays with the thread, as it would take longer to
-// allocate than to use.
-char* operation::scratch_of_thread(size_t bytes) {
-  thread_local std::vector<char> room;
+// It stays with the thread, as it would take longer to allocate than to use.
+char* operation::scratch_of_thread(size_t bytes, scratch_use use) {
+  thread_local std::vector<char> rooms[2];
+  std::vector<char>& room = rooms[static_cast<size_t>(use)];
   if (room.size() < bytes) room.resize(bytes);
   return room.data();
 }

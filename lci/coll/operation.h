@@ -216,12 +216,15 @@ class operation {
   bool write_memory(int rank, uint64_t to, size_t bytes, const void* from) const {
     return where_.write(rank, number_, to, from, bytes);
   }
-  // In place of offer(): data of any size in this rank's own memory. Until the operation ends, other
-  // ranks may also write there.
-  void open_memory(void* data) {
+  // Before the first publish(): until the operation ends, other ranks may write to memory of this
+  // one.
+  void open_memory() {
     where_.open_memory(number_);
-    offer_memory(data);
     is_memory_open_ = true;
+  }
+  // In place of offer(): data of any size in this rank's own memory.
+  void offer_memory(const void* data) {
+    own_line().send_address = reinterpret_cast<uintptr_t>(data);
   }
   // The address that a rank offered of data in its own memory.
   uint64_t address_of(int rank) const { return where_.line_of(rank, number_).send_address; }
@@ -247,7 +250,9 @@ class operation {
   template <class Operand>
   static void combine_operands(const operands& what, size_t bytes, char* result, char* detour,
                                const Operand& operand);
-  static char* scratch_of_thread(size_t bytes);
+  // Room for a call that does not keep it: for operands, or for a result.
+  enum class scratch_use { operands, result };
+  static char* scratch_of_thread(size_t bytes, scratch_use use = scratch_use::operands);
 
   // For constructors. The data, of this size, form so many pieces if they go through pipes. The
   // path table selects pipes or the ranks' own memory for operations of this kind and size.
@@ -269,9 +274,6 @@ class operation {
   void reserve_pieces();
   // Looks up the path of the data. False: it is not known yet.
   bool find_path();
-  void offer_memory(const void* data) {
-    own_line().send_address = reinterpret_cast<uintptr_t>(data);
-  }
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;

@@ -53,6 +53,8 @@ struct reduction {
   reduce_op_t op;
 };
 
+// The root combines what all offer. If the data are in the ranks' own memory, all ranks combine
+// pieces, and write their results to the root's memory.
 class reduce final : public piped_operation {
  public:
   reduce(const ticket& own, const reduction& what, int root)
@@ -65,6 +67,9 @@ class reduce final : public piped_operation {
  private:
   bool step() override;
   bool step_in_pieces();
+  bool step_in_memory();
+  bool combine_shared_pieces();
+  operands all_operands() const;
   const reduction what_;
   const int root_;
 };

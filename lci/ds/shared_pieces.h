@@ -1,4 +1,4 @@
-// A range of bytes that two threads, of one process or of two, process together.
+// A range of bytes that several threads, of one process or of several, process together.
 #ifndef LCI_DS_SHARED_PIECES_H_
 #define LCI_DS_SHARED_PIECES_H_
 
@@ -9,32 +9,34 @@
 
 namespace lci::ds {
 
-// Each side takes pieces until none is left, one from the front and the other from the back: where
-// both process the same memory again and again, each mostly has its part in its own cache. A side
-// that comes late, or not at all, leaves all pieces to the other.
+// Each thread takes pieces until none is left, one from the front and the others from the back: where
+// they process the same memory again and again, each of two mostly has its part in its own cache. A
+// thread that comes late, or not at all, leaves all pieces to the others.
 //
-// `taken`, which both sides share, is 0 at first.
+// `taken`, which they share, is 0 at first.
 //
-// Thread safety: each side by one thread at a time. Orders nothing: the sides learn of the memory,
-// and of each other's end, in another way.
+// Thread safety: any thread at any time. Orders nothing: the threads learn of the memory, and of
+// each other's end, in another way.
 class shared_pieces {
  public:
   enum class side { front, back };
 
-  shared_pieces(std::atomic<uint64_t>* taken, size_t size) : taken_(taken), size_(size) {}
+  // `item_size`: bytes that stay together; `size` is a multiple.
+  shared_pieces(std::atomic<uint64_t>* taken, size_t size, size_t item_size = 1)
+      : taken_(taken), size_(size), piece_bytes_(piece_bytes(size, item_size)) {}
 
-  uint64_t count() const { return (size_ + piece_bytes() - 1) / piece_bytes(); }
+  uint64_t count() const { return (size_ + piece_bytes_ - 1) / piece_bytes_; }
 
-  // Calls process(offset, bytes) for each piece that this side takes, until that returns false.
+  // Calls process(offset, bytes) for each piece that this thread takes, until that returns false.
   // Returns the number of these calls; *whole: whether all returned true.
   template <class Process>
   uint64_t take(side own, const Process& process, bool* whole) const {
-    const size_t piece = piece_bytes();
+    const size_t piece = piece_bytes_;
     const uint64_t all = count();
     const uint64_t step = own == side::front ? 1 : uint64_t{1} << back_shift;
     uint64_t called = 0;
     *whole = true;
-    // The other side, another process, could set the counter back: no more than there are.
+    // Another process could set the counter back: no more than there are.
     while (called < all) {
       const uint64_t taken = taken_->fetch_add(step, std::memory_order_relaxed);
       const uint64_t at_front = taken & UINT32_MAX;
@@ -51,16 +53,17 @@ class shared_pieces {
  private:
   static constexpr int back_shift = 32;
 
-  // Large enough that a system call for each costs little, and small enough that neither waits long
-  // for the other's last one.
-  size_t piece_bytes() const {
+  // Large enough that a system call for each costs little, and small enough that nobody waits long
+  // for another one's last one.
+  static size_t piece_bytes(size_t size, size_t item_size) {
     constexpr size_t least = size_t{32} << 10;
     constexpr size_t most = size_t{256} << 10;
-    return std::clamp(size_ / 8, least, most);
+    return std::max(std::clamp(size / 8, least, most) / item_size, size_t{1}) * item_size;
   }
 
   std::atomic<uint64_t>* const taken_;
   const size_t size_;
+  const size_t piece_bytes_;
 };
 
 }  // namespace lci::ds

@@ -40,6 +40,24 @@ TEST(SharedPieces, EachByteIsProcessedOnceByTwoThreads) {
   }
 }
 
+TEST(SharedPieces, ItemsStayTogether) {
+  for (const size_t item : {size_t{24}, size_t{100000}}) {
+    const size_t size = 11 * item * 1000;
+    std::atomic<uint64_t> taken{0};
+    const shared_pieces pieces(&taken, size, item);
+    size_t all = 0;
+    bool whole = false;
+    const auto process = [&](size_t offset, size_t bytes) {
+      EXPECT_EQ(offset % item, 0U);
+      EXPECT_EQ(bytes % item, 0U);
+      all += bytes;
+      return true;
+    };
+    EXPECT_EQ(pieces.take(side::back, process, &whole), pieces.count());
+    EXPECT_EQ(all, size);
+  }
+}
+
 TEST(SharedPieces, ASideAloneProcessesAllFromItsEnd) {
   constexpr size_t size = size_t{100} << 10;
   for (const side own : {side::front, side::back}) {

@@ -146,7 +146,7 @@ template <size_t pipe_max_size, completions who>
 void survive_large_collectives() {
   setenv("LCI_ATTR_COLL_PIPE_MAX_SIZE", std::to_string(pipe_max_size).c_str(), 1);
   lci::g_runtime_init();
-  constexpr size_t bytes = size_t{200} << 10;
+  constexpr size_t bytes = size_t{400} << 10;
   const int ranks = lci::get_rank_n();
   const bool has_completion = who == completions::everybody ||
                               (who == completions::even_ranks && lci::get_rank_me() % 2 == 0);
@@ -175,9 +175,12 @@ void survive_large_collectives() {
     // An exception unmaps these buffers, while other ranks may still read them.
     std::vector<char> own(bytes, 'x');
     std::vector<char> all(bytes * static_cast<size_t>(ranks));
-    for (int call = 0; run(lci::broadcast_x(own.data(), bytes, call % ranks)) &&
-                       run(lci::allgather_x(own.data(), all.data(), bytes)) &&
-                       run(lci::gather_x(own.data(), all.data(), bytes, call % ranks));
+    for (int call = 0;
+         run(lci::broadcast_x(own.data(), bytes, call % ranks)) &&
+         run(lci::allgather_x(own.data(), all.data(), bytes)) &&
+         run(lci::gather_x(own.data(), all.data(), bytes, call % ranks)) &&
+         run(lci::reduce_x(own.data(), all.data(), bytes / sizeof(uint64_t), sizeof(uint64_t),
+                           lci::reduce_sum<uint64_t>, call % ranks));
          ++call) {
       if (call == 3) EXPECT(write(said[1], "", 1) == 1);
     }
