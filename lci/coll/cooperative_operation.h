@@ -42,6 +42,15 @@ class cooperative_operation : public piped_operation {
  private:
   using side = ds::shared_pieces::side;
 
+  // As offer_and_publish(), of a block to which the others may write.
+  bool open_and_publish(const char* own) {
+    if (!may_offer(0)) return false;
+    open_memory();
+    offer_memory(own);
+    publish(offered);
+    return true;
+  }
+
   // Copies pieces between `local` and the address `remote` of a rank. Returns whether this rank
   // copied all pieces of the block.
   bool copy_pieces(side own, const ds::shared_pieces& pieces, bool reads, int peer, char* local,
@@ -62,10 +71,7 @@ class cooperative_operation : public piped_operation {
     memory_line& shared = memory_of(rank());
     switch (stage_) {
       case 0:
-        if (!may_offer(0)) return false;
-        open_memory();
-        offer_memory(own);
-        publish(offered);
+        if (!open_and_publish(own)) return false;
         stage_ = 1;
         [[fallthrough]];
       case 1: {
@@ -89,10 +95,7 @@ class cooperative_operation : public piped_operation {
                     const Meanwhile& meanwhile) {
     switch (stage_) {
       case 0:
-        if (!may_offer(0)) return false;
-        open_memory();
-        offer_memory(own);
-        publish(offered);
+        if (!open_and_publish(own)) return false;
         meanwhile();
         stage_ = 1;
         [[fallthrough]];

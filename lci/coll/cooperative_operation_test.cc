@@ -62,11 +62,32 @@ class observed_access {
   const arena::memory_access copies_ = test_ranks::copies();
 };
 
-TEST(CooperativeOperation, BothRanksCopy) {
+class CooperativeOperation : public testing::Test {
+ protected:
+  // Returns a thread that carries out a broadcast as its root. Each write sets is_writing and waits
+  // for may_continue. The operation ends because the other rank breaks it off.
+  std::thread start_root(test_rank& root) {
+    access.before_write = [this] {
+      is_writing = true;
+      while (!may_continue) sched_yield();
+      for (int turn = 0; turn < 100; ++turn) sched_yield();
+      is_writing = false;
+    };
+    return std::thread([this, &root] {
+      broadcast from = make_broadcast(root, &sent);
+      EXPECT_NE(error_of(&from).find("broke off"), std::string::npos);
+    });
+  }
+
   observed_access access;
+  std::vector<char> sent = std::vector<char>(bytes, 's');
+  std::vector<char> received = std::vector<char>(bytes);
+  std::atomic<bool> is_writing{false};
+  std::atomic<bool> may_continue{false};
+};
+
+TEST_F(CooperativeOperation, BothRanksCopy) {
   test_ranks ranks(2, access.get(), sizes_without_pipes);
-  std::vector<char> sent(bytes, 's');
-  std::vector<char> received(bytes);
   broadcast root = make_broadcast(ranks[0], &sent);
   broadcast other = make_broadcast(ranks[1], &received);
   EXPECT_FALSE(other.advance());
@@ -80,11 +101,8 @@ TEST(CooperativeOperation, BothRanksCopy) {
 }
 
 // The root would otherwise hold up a rank until the last one arrives.
-TEST(CooperativeOperation, ARankDoesNotWaitForAThirdOne) {
-  observed_access access;
+TEST_F(CooperativeOperation, ARankDoesNotWaitForAThirdOne) {
   test_ranks ranks(3, access.get(), sizes_without_pipes);
-  std::vector<char> sent(bytes, 's');
-  std::vector<char> received(bytes);
   broadcast root = make_broadcast(ranks[0], &sent);
   broadcast early = make_broadcast(ranks[1], &received);
   EXPECT_FALSE(early.advance());
@@ -107,9 +125,8 @@ void twice_left_and_right(const void* left, const void* right, void* result, siz
   for (size_t i = 0; i < count; ++i) static_cast<uint64_t*>(result)[i] = 2 * a[i] + b[i];
 }
 
-TEST(CooperativeOperation, AllRanksCombinePiecesOfAReduction) {
+TEST_F(CooperativeOperation, AllRanksCombinePiecesOfAReduction) {
   constexpr size_t count = bytes / sizeof(uint64_t);
-  observed_access access;
   test_ranks ranks(3, access.get(), sizes_without_pipes);
   std::vector<uint64_t> operands[3];
   for (uint64_t r = 0; r < 3; ++r) operands[r].assign(count, 10 + r);
@@ -138,11 +155,8 @@ TEST(CooperativeOperation, AllRanksCombinePiecesOfAReduction) {
   EXPECT_EQ(operands[1], std::vector<uint64_t>(count, 2 * 10 + (2 * 11 + 12)));
 }
 
-TEST(CooperativeOperation, NoRankWritesToMemoryOfOneThatHasGivenUp) {
-  observed_access access;
+TEST_F(CooperativeOperation, NoRankWritesToMemoryOfOneThatHasGivenUp) {
   test_ranks ranks(3, access.get(), sizes_without_pipes);
-  std::vector<char> sent(bytes, 's');
-  std::vector<char> received(bytes);
   broadcast root = make_broadcast(ranks[0], &sent);
   {
     broadcast other = make_broadcast(ranks[1], &received);
@@ -154,10 +168,8 @@ TEST(CooperativeOperation, NoRankWritesToMemoryOfOneThatHasGivenUp) {
   EXPECT_EQ(received, std::vector<char>(bytes));
 }
 
-TEST(CooperativeOperation, NoLateRankWritesToMemoryOfOneThatHasGivenUp) {
-  observed_access access;
+TEST_F(CooperativeOperation, NoLateRankWritesToMemoryOfOneThatHasGivenUp) {
   test_ranks ranks(2, access.get(), sizes_without_pipes);
-  std::vector<char> sent(bytes, 's');
   std::vector<char> all(2 * bytes);
   {
     gather giving_up(ranks[0].begin({operation_kind::gather, 0, bytes}), sent.data(), all.data(),
@@ -169,27 +181,13 @@ TEST(CooperativeOperation, NoLateRankWritesToMemoryOfOneThatHasGivenUp) {
   EXPECT_EQ(access.writes, 0);
 }
 
-TEST(CooperativeOperation, ARankThatGivesUpWaitsForTheOneThatWritesToItsMemory) {
-  observed_access access;
+TEST_F(CooperativeOperation, ARankThatGivesUpWaitsForTheOneThatWritesToItsMemory) {
   test_ranks ranks(2, access.get(), sizes_without_pipes);
-  std::vector<char> sent(bytes, 's');
-  std::vector<char> received(bytes);
   broadcast other = make_broadcast(ranks[1], &received);
   EXPECT_FALSE(other.advance());
-  std::atomic<bool> is_writing{false};
-  std::atomic<bool> is_ending{false};
-  access.before_write = [&] {
-    is_writing = true;
-    while (!is_ending) sched_yield();
-    for (int turn = 0; turn < 100; ++turn) sched_yield();
-    is_writing = false;
-  };
-  std::thread root([&] {
-    broadcast from = make_broadcast(ranks[0], &sent);
-    EXPECT_NE(error_of(&from).find("broke off"), std::string::npos);
-  });
+  std::thread root = start_root(ranks[0]);
   while (!is_writing) sched_yield();
-  is_ending = true;
+  may_continue = true;
   other.end();
   EXPECT_FALSE(is_writing);
   const std::vector<char> at_end = received;
@@ -198,25 +196,13 @@ TEST(CooperativeOperation, ARankThatGivesUpWaitsForTheOneThatWritesToItsMemory) 
   EXPECT_EQ(access.writes, 1);
 }
 
-TEST(CooperativeOperation, ARankThatGivesUpDoesNotWaitForAnEndedProcess) {
-  observed_access access;
+TEST_F(CooperativeOperation, ARankThatGivesUpDoesNotWaitForAnEndedProcess) {
   access.ended = 0;
-  // The root "has ended" in the middle of a write, thus it never finishes that.
-  std::atomic<bool> may_continue{false};
   test_ranks ranks(2, access.get(), sizes_without_pipes);
-  std::vector<char> sent(bytes, 's');
-  std::vector<char> received(bytes);
   broadcast other = make_broadcast(ranks[1], &received);
   EXPECT_FALSE(other.advance());
-  std::atomic<bool> is_writing{false};
-  access.before_write = [&] {
-    is_writing = true;
-    while (!may_continue) sched_yield();
-  };
-  std::thread root([&] {
-    broadcast from = make_broadcast(ranks[0], &sent);
-    EXPECT_NE(error_of(&from).find("broke off"), std::string::npos);
-  });
+  // The root "has ended" in the middle of a write, thus it does not finish that.
+  std::thread root = start_root(ranks[0]);
   while (!is_writing) sched_yield();
   other.end();
   may_continue = true;
