@@ -134,10 +134,17 @@ void arena::note_finished(uint64_t number) {
     ++finished_;
   }
   const uint64_t published = finished_ / publish_interval * publish_interval;
-  if (block_of(rank_) != nullptr && published != published_) {
-    published_ = published;
-    header_of(rank_).finished.store(published, std::memory_order_release);
+  if (block_of(rank_) != nullptr && published != published_) publish_finished(published);
+}
+
+void arena::publish_finished(uint64_t number) {
+  if (rank_ == 0 && sizes_.selects_paths && !paths_.is_kernel_allowed() &&
+      joined() == join_state::readable) {
+    // A rank that looks up the path of this operation has seen a greater number than published_.
+    paths_.allow_kernel(published_ + areas + 1);
   }
+  published_ = number;
+  header_of(rank_).finished.store(number, std::memory_order_release);
 }
 
 void arena::finish_early(uint64_t number) {

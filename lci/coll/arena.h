@@ -216,9 +216,10 @@ class arena {
     return reinterpret_cast<record*>(block_of(rank) + sizeof(block_header) + lines * sizeof(line));
   }
   uint64_t look_for_finished();
-  // With mutex_ held.
+  // With mutex_ held:
   void note_finished(uint64_t number);
   void finish_early(uint64_t number);
+  void publish_finished(uint64_t number);
 
   const int rank_;
   const std::vector<char*> blocks_;

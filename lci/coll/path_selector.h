@@ -25,7 +25,8 @@ struct path_plan {
   bool is_measured = false;  // whether the ranks record when they begin and end the operations
 
   copy_path of(uint64_t number) const { return number < from ? before : after; }
-  // The plan in one word. The word 0 is the first plan: all operations use pipes.
+  // The plan in one word. The word of a plan is never 0, except of the one by which all operations
+  // use pipes and none is measured.
   uint64_t pack() const {
     return from << 3 | static_cast<uint64_t>(before) << 2 | static_cast<uint64_t>(after) << 1 |
            static_cast<uint64_t>(is_measured);
@@ -48,6 +49,9 @@ struct path_plan {
 // Thread safety: one thread at a time.
 class path_selector {
  public:
+  // `first`: the path before the first measurement.
+  explicit path_selector(copy_path first = copy_path::pipes) : best_(first) {}
+
   // The selector measures `samples` operations of each path, or fewer if these have taken
   // `enough_time` ns, but at least `fewest_samples`.
   static constexpr size_t samples = 16;
@@ -86,7 +90,7 @@ class path_selector {
   bool is_other_better();
 
   phase phase_ = phase::long_one;
-  copy_path best_ = copy_path::pipes;
+  copy_path best_;
   uint64_t ended_ = 0;  // operations of this phase
   uint64_t length_ = first_phase;
   std::array<sample, 2> measured_;  // by path

@@ -13,6 +13,10 @@ constexpr uint64_t ahead = 8;  // operations until a plan has reached all ranks
 // A series of operations that take a given time on each path.
 class operations_in_turn {
  public:
+  // `first` is used from operation `from` on.
+  explicit operations_in_turn(copy_path first = copy_path::pipes, uint64_t from = 0)
+      : selector_(first), plan_{from, copy_path::pipes, first, false} {}
+
   // Returns how many of them the kernel copied.
   uint64_t run(uint64_t count, int64_t in_pipes, int64_t by_kernel) {
     uint64_t kernels = 0;
@@ -43,7 +47,7 @@ class operations_in_turn {
   }
 
   path_selector selector_;
-  path_plan plan_ = path_plan::unpack(0);
+  path_plan plan_;
   uint64_t number_ = 0;
   std::vector<uint64_t> changes_;
 };
@@ -57,6 +61,19 @@ TEST(PathSelector, TheFirstOperationsGoThroughPipes) {
   operations_in_turn operations;
   EXPECT_EQ(operations.path(), copy_path::pipes);
   EXPECT_EQ(operations.run(path_selector::samples, 100, 1), 0u);
+}
+
+TEST(PathSelector, TheKernelMayComeFirst) {
+  constexpr uint64_t from = 5;
+  constexpr uint64_t before_trial = path_selector::first_phase + path_selector::samples;
+  operations_in_turn operations(copy_path::kernel, from);
+  EXPECT_EQ(operations.run(before_trial, 200, 100), before_trial - from + 1);
+  operations.run(first_decision, 200, 100);
+  constexpr uint64_t many = path_selector::shortest_phase / 2;
+  EXPECT_EQ(operations.run(many, 200, 100), many);
+  operations_in_turn faster_in_pipes(copy_path::kernel, from);
+  faster_in_pipes.run(first_decision, 100, 200);
+  EXPECT_EQ(faster_in_pipes.run(many, 100, 200), 0u);
 }
 
 TEST(PathSelector, TheKernelStaysWhereItIsFaster) {

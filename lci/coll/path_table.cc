@@ -24,17 +24,24 @@ path_table::path_table(int rank, const std::vector<char*>& places, bool selects,
   static_assert(path_selector::shortest_phase > 2 * arena::areas);
 }
 
-size_t path_table::class_of(operation_kind kind, size_t bytes) {
-  constexpr size_t smallest = 10;  // bits
-  size_t bits = 0;
-  for (size_t rest = bytes >> smallest; rest > 1; rest >>= 1) ++bits;
-  return static_cast<size_t>(kind) * sizes + std::min(bits, sizes - 1);
+path_plan path_table::plan_of(size_t of_class) const {
+  const uint64_t word = of(0).plans[of_class].load(std::memory_order_relaxed);
+  const uint64_t kernel_from = of(0).kernel_from.load(std::memory_order_relaxed);
+  if (word != 0 || kernel_from == 0) return path_plan::unpack(word);
+  return {kernel_from, copy_path::pipes, first_path_of(of_class), false};
+}
+
+void path_table::allow_kernel(uint64_t earliest) {
+  of(0).kernel_from.store(earliest, std::memory_order_relaxed);
+}
+
+bool path_table::is_kernel_allowed() const {
+  return of(0).kernel_from.load(std::memory_order_relaxed) != 0;
 }
 
 void path_table::look_up(transfer* begun) const {
   // The load that found the area free acquires the plan, too.
-  const path_plan plan =
-      path_plan::unpack(plan_of(begun->of_class).load(std::memory_order_relaxed));
+  const path_plan plan = plan_of(begun->of_class);
   begun->path = plan.of(begun->number);
   begun->arrival = plan.is_measured ? now_() : 0;
 }
@@ -71,13 +78,12 @@ int64_t path_table::duration_of(const transfer& made) const {
 
 path_selector& path_table::selector_of(size_t of_class) {
   std::unique_ptr<path_selector>& found = selectors_[of_class];
-  if (found == nullptr) found = std::make_unique<path_selector>();
+  if (found == nullptr) found = std::make_unique<path_selector>(first_path_of(of_class));
   return *found;
 }
 
 void path_table::update_plan(const transfer& made, arena& where) {
-  // Otherwise the kernel cannot copy between all ranks.
-  if (where.joined() != arena::join_state::readable) return;
+  if (!is_kernel_allowed()) return;
   size_t kept = 0;
   for (size_t i = 0; i < open_count_; ++i) {
     if (!where.all_finished(open_[i].number)) {
@@ -92,10 +98,8 @@ void path_table::update_plan(const transfer& made, arena& where) {
 
   path_selector& selector = selector_of(made.of_class);
   selector.count();
-  std::atomic<uint64_t>& plan = plan_of(made.of_class);
-  const path_plan known = path_plan::unpack(plan.load(std::memory_order_relaxed));
-  if (const auto next = selector.next(known, made.number + arena::areas)) {
-    plan.store(next->pack(), std::memory_order_relaxed);
+  if (const auto next = selector.next(plan_of(made.of_class), made.number + arena::areas)) {
+    of(0).plans[made.of_class].store(next->pack(), std::memory_order_relaxed);
   }
 }
 

@@ -28,6 +28,12 @@ class arena;
 // - Rank 0 replaces a plan after it has measured operations that the plan changed. All ranks have
 //   finished these, so no rank looks up an operation that only the plan before describes correctly.
 //
+// All operations use pipes until rank 0 has allowed the kernel. A class without a plan then uses the
+// kernel if its operations are large, and pipes otherwise: the first measurement takes some
+// operations, and if these take milliseconds each, the slower path takes a noticeable time. The
+// kernel is never much slower than the copies of other libraries, which use it, too
+// (docs/performance/collectives.md), and pipes are on some machines.
+//
 // Thread safety: any thread may call any member at any time, except construction and enter(), whose
 // calls the program orders.
 class path_table {
@@ -44,7 +50,12 @@ class path_table {
   // pipes.
   path_table(int rank, const std::vector<char*>& places, bool selects, clock now);
 
-  static size_t class_of(operation_kind kind, size_t bytes);
+  // From so many bytes on, the first path is the kernel.
+  static constexpr size_t kernel_first_bytes = size_t{256} << 10;
+
+  static constexpr size_t class_of(operation_kind kind, size_t bytes) {
+    return static_cast<size_t>(kind) * sizes + size_class_of(bytes);
+  }
   // To be called for each operation with large data, in the order of the numbers. Returns its entry.
   uint64_t enter() { return entered_++; }
 
@@ -58,6 +69,10 @@ class path_table {
   };
   // Sets `path` and `arrival`. The area of the operation is free.
   void look_up(transfer* begun) const;
+  // Of rank 0, once it knows that the kernel can copy between all ranks. `earliest`: the first
+  // operation for which all ranks will know it.
+  void allow_kernel(uint64_t earliest);
+  bool is_kernel_allowed() const;
   // To be called when the operation has ended on this rank without an error, before the rank calls
   // where.finish().
   void ended(const transfer& made, arena& where);
@@ -65,6 +80,12 @@ class path_table {
  private:
   static constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
   static constexpr size_t sizes = 16;
+  static constexpr size_t size_class_of(size_t bytes) {
+    constexpr size_t smallest = 10;  // bits
+    size_t bits = 0;
+    for (size_t rest = bytes >> smallest; rest > 1; rest >>= 1) ++bits;
+    return bits < sizes ? bits : sizes - 1;
+  }
   // More than there are lines: no rank is so many operations ahead of another.
   static constexpr uint64_t entries = 64;
 
@@ -75,14 +96,19 @@ class path_table {
     std::atomic<int64_t> end;
   };
   struct board {
-    std::array<std::atomic<uint64_t>, kinds * sizes> plans;  // of rank 0: packed, by class
-    alignas(128) std::array<times, entries> operations;      // by entry % entries
+    std::array<std::atomic<uint64_t>, kinds * sizes> plans;  // of rank 0: packed, by class; 0: none
+    std::atomic<uint64_t> kernel_from;  // of rank 0: the first operation of large data; 0: none
+    alignas(128) std::array<times, entries> operations;  // by entry % entries
   };
 
   board& of(int rank) const {
     return *reinterpret_cast<board*>(places_[static_cast<size_t>(rank)]);
   }
-  std::atomic<uint64_t>& plan_of(size_t of_class) const { return of(0).plans[of_class]; }
+  static copy_path first_path_of(size_t of_class) {
+    return of_class % sizes < size_class_of(kernel_first_bytes) ? copy_path::pipes
+                                                                : copy_path::kernel;
+  }
+  path_plan plan_of(size_t of_class) const;
   void record_times(const transfer& made);
   // ns from the arrival of the last rank to the end on all ranks; -1: not known.
   int64_t duration_of(const transfer& made) const;

@@ -40,12 +40,13 @@ class watched_broadcast final : public broadcast {
 // n + arena::areas are.
 class broadcasting_rank {
  public:
-  broadcasting_rank(test_rank& own, int root) : own_(own), root_(root) {}
+  broadcasting_rank(test_rank& own, int root, size_t large = bytes)
+      : own_(own), root_(root), large_(large) {}
 
   // Does at most so many, as far as it can without waiting.
   void go(int most) {
     for (; most > 0 && paths.size() < many; --most) {
-      const size_t size = own_.number() % 4 == (under_way_ == nullptr ? 0 : 1) ? bytes : 8;
+      const size_t size = own_.number() % 4 == (under_way_ == nullptr ? 0 : 1) ? large_ : 8;
       if (under_way_ == nullptr) {
         std::fill(buffer_.begin(), buffer_.end(), own_.rank() == root_ ? content() : 0);
         under_way_ = std::make_unique<watched_broadcast>(own_, buffer_.data(), size, root_);
@@ -54,7 +55,7 @@ class broadcasting_rank {
       under_way_->end();
       const auto end = buffer_.begin() + static_cast<ptrdiff_t>(size);
       ASSERT_EQ(std::count(buffer_.begin(), end, content()), static_cast<ptrdiff_t>(size));
-      if (size == bytes) paths.push_back(under_way_->used);
+      if (size == large_) paths.push_back(under_way_->used);
       under_way_.reset();
     }
   }
@@ -67,7 +68,8 @@ class broadcasting_rank {
 
   test_rank& own_;
   const int root_;
-  std::vector<unsigned char> buffer_ = std::vector<unsigned char>(bytes);
+  const size_t large_;
+  std::vector<unsigned char> buffer_ = std::vector<unsigned char>(large_);
   std::unique_ptr<watched_broadcast> under_way_;
 };
 
@@ -89,6 +91,26 @@ TEST(PathTable, ARankThatIsAheadOfTheOneThatDecidesUsesTheSamePath) {
             static_cast<ptrdiff_t>(path_selector::samples));
   EXPECT_GE(std::count(other.paths.begin(), other.paths.end(), copy_path::kernel),
             static_cast<ptrdiff_t>(path_selector::samples));
+}
+
+TEST(PathTable, LargeOperationsUseTheKernelAsSoonAsAllRanksKnowThatItCanCopy) {
+  test_ranks ranks(3, reading::possible, choosing);
+  broadcasting_rank deciding(ranks[0], 1, path_table::kernel_first_bytes);
+  broadcasting_rank ahead(ranks[1], 1, path_table::kernel_first_bytes);
+  broadcasting_rank other(ranks[2], 1, path_table::kernel_first_bytes);
+  for (int turn = 0; turn < 20 * many && other.paths.size() < many; ++turn) {
+    ahead.go(broadcasting_rank::all);
+    other.go(1);
+    deciding.go(1);
+  }
+  ASSERT_EQ(other.paths.size(), static_cast<size_t>(many));
+  EXPECT_EQ(ahead.paths, deciding.paths);
+  EXPECT_EQ(other.paths, deciding.paths);
+  // The ranks look up the first eight operations, of which two are large, without one another.
+  const std::vector<copy_path> first(other.paths.begin(), other.paths.begin() + 10);
+  std::vector<copy_path> expected(10, copy_path::kernel);
+  expected[0] = expected[1] = copy_path::pipes;
+  EXPECT_EQ(first, expected);
 }
 
 TEST(PathTable, WithoutTheKernelAllOperationsUsePipes) {
