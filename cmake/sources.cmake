@@ -2,6 +2,7 @@
 
 set(LCI_SOURCES
   lci/base/check.cc
+  lci/base/copy.cc
   lci/base/env.cc
   lci/base/error_text.cc
   lci/base/hmac.cc

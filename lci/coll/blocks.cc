@@ -61,7 +61,7 @@ bool allgatherv::step_in_pieces() {
       const block_layout::block& remote = received_.of(from);
       const piece each = piece_of(number, bytes, remote.size);
       if (each.bytes == 0) continue;
-      std::memcpy(recvbuf_ + remote.offset + each.begin, slot_of(from, number), each.bytes);
+      base::copy_data(recvbuf_ + remote.offset + each.begin, slot_of(from, number), each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);
@@ -187,7 +187,7 @@ void alltoallv::copy_block(int from) {
   if (described.size == 0) return;
   char* const to = recvbuf_ + expected.offset;
   if (described.place < arena::area_bytes) {
-    std::memcpy(to, area + described.place, described.size);
+    base::copy_data(to, area + described.place, described.size);
   } else {
     read_memory(from, described.place, described.size, to);
   }

@@ -1,7 +1,6 @@
 #include "lci/coll/operation.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "lci/base/copy.h"
@@ -68,7 +67,7 @@ void operation::offer(const void* data, size_t size) {
       base::copy_bytes(own_line().bytes, data, size);
       break;
     case place::in_area:
-      std::memcpy(own_area(), data, size);
+      base::copy_data(own_area(), data, size);
       break;
     case place::in_pipe:
       break;
@@ -99,7 +98,7 @@ void operation::copy(int rank, size_t total, size_t offset, size_t bytes, void* 
       base::copy_bytes(to, where_.line_of(rank, number_).bytes + offset, bytes);
       return;
     case place::in_area:
-      std::memcpy(to, area_of(rank) + offset, bytes);
+      base::copy_data(to, area_of(rank) + offset, bytes);
       return;
     case place::in_pipe:
     case place::in_memory:

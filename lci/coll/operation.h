@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "lci/api/types.hpp"
+#include "lci/base/copy.h"
 #include "lci/base/prefetch.h"
 #include "lci/coll/arena.h"
 
@@ -303,7 +304,7 @@ void operation::combine_operands(const operands& what, size_t bytes, char* resul
     what.op(operand(r), right, sum, count);
     right = sum;
   }
-  if (detour != nullptr) std::memcpy(result, detour, bytes);
+  if (detour != nullptr) base::copy_data(result, detour, bytes);
 }
 
 }  // namespace lci::coll

@@ -1,7 +1,5 @@
 #include "lci/coll/operations.h"
 
-#include <cstring>
-
 #include "lci/base/copy.h"
 
 namespace lci::coll {
@@ -44,7 +42,7 @@ bool broadcast::step_in_pieces() {
   };
   const auto get = [&](uint64_t number) {
     const piece each = piece_of(number, bytes, size_);
-    std::memcpy(buffer_ + each.begin, slot_of(root_, number), each.bytes);
+    base::copy_data(buffer_ + each.begin, slot_of(root_, number), each.bytes);
   };
   return exchange(is_root ? part::writes : part::reads, root_, put, get);
 }
@@ -183,7 +181,7 @@ void allreduce::copy_parts() {
     const piece remote = part_of(from);
     if (remote.bytes == 0) continue;
     if (!in_memory) {
-      std::memcpy(result + remote.begin, area_of(from) + remote.begin, remote.bytes);
+      base::copy_data(result + remote.begin, area_of(from) + remote.begin, remote.bytes);
     } else if (from != rank()) {
       copy_results(from, remote.begin, remote.bytes, result + remote.begin);
     }
@@ -223,7 +221,7 @@ bool allreduce::step_in_pieces() {
       const int from = neighbor(distance);
       const piece remote = part_of(from);
       const piece each = piece_of(number - sent.count, results.bytes, remote.bytes);
-      std::memcpy(result + remote.begin + each.begin, slot_of(from, number), each.bytes);
+      base::copy_data(result + remote.begin + each.begin, slot_of(from, number), each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);
@@ -350,8 +348,8 @@ bool alltoall::step_in_pieces() {
     const piece each = piece_of(number, bytes, size_);
     for (int distance = 1; distance < size(); ++distance) {
       const int from = neighbor(distance);
-      std::memcpy(recvbuf_ + size_ * static_cast<size_t>(from) + each.begin,
-                  slot_of(from, number) + part_for(rank(), from) * bytes, each.bytes);
+      base::copy_data(recvbuf_ + size_ * static_cast<size_t>(from) + each.begin,
+                      slot_of(from, number) + part_for(rank(), from) * bytes, each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);

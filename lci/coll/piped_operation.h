@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "lci/base/copy.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/pipes.h"
 
@@ -74,7 +74,7 @@ class piped_operation : public operation {
   static bool put_whole(uint64_t number, size_t bytes_of_each, char* slot, const block& from) {
     const piece each = piece_of(number, bytes_of_each, from.size);
     // An empty block may have null as its address.
-    if (each.bytes > 0) std::memcpy(slot, from.data + each.begin, each.bytes);
+    if (each.bytes > 0) base::copy_data(slot, from.data + each.begin, each.bytes);
     return true;
   }
   // block_for(rank): for that other rank.
@@ -93,7 +93,7 @@ class piped_operation : public operation {
     const piece each = piece_of(number, bytes_of_each, size_of_block);
     for (int distance = 1; distance < size(); ++distance) {
       const int from = neighbor(distance);
-      std::memcpy(block_of(from) + each.begin, slot_of(from, number), each.bytes);
+      base::copy_data(block_of(from) + each.begin, slot_of(from, number), each.bytes);
     }
   }
   const char* slot_of(int rank, uint64_t number) const {

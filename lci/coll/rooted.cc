@@ -1,7 +1,5 @@
 #include "lci/coll/rooted.h"
 
-#include <cstring>
-
 #include "lci/base/copy.h"
 
 namespace lci::coll {
@@ -78,8 +76,8 @@ bool scatter::step_in_pieces() {
   };
   const auto get = [&](uint64_t number) {
     const piece each = piece_of(number, bytes, size_);
-    std::memcpy(recvbuf_ + each.begin, slot_of(root_, number) + part_for(rank(), root_) * bytes,
-                each.bytes);
+    base::copy_data(recvbuf_ + each.begin, slot_of(root_, number) + part_for(rank(), root_) * bytes,
+                    each.bytes);
   };
   return exchange(is_root ? part::writes : part::reads, root_, put, get);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lci/base/copy.h"
+
 namespace lci::coll {
 namespace {
 
@@ -30,7 +32,7 @@ void with_length(size_t length, const Use& use) {
     case 16:
       return use([](void* to, const void* from) { std::memcpy(to, from, 16); });
     default:
-      return use([length](void* to, const void* from) { std::memcpy(to, from, length); });
+      return use([length](void* to, const void* from) { base::copy_data(to, from, length); });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "lci/base/copy.h"
 #include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
 
@@ -60,7 +61,7 @@ error_t message_path::post(const op& operation) {
   if (operation.header_size > 0) {
     std::memcpy(copy->bytes, operation.header, operation.header_size);
   }
-  std::memcpy(copy->bytes + operation.header_size, operation.buffer, operation.size);
+  base::copy_data(copy->bytes + operation.header_size, operation.buffer, operation.size);
   pieces[0] = piece(copy->bytes, size, memory_->key());
   request.sg_list = pieces;
   request.num_sge = 1;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "lci/base/copy.h"
 #include "lci/base/strings.h"
 #include "lci/net/ofi/library.h"
 
@@ -242,7 +243,7 @@ bool rma::take_reply(int rank, const incoming_record& record) {
   const bool carries_bytes = answered->kind == op_kind::get && answered->by_reply && header.ok != 0;
   const size_t bytes = record.size - sizeof(header);
   if (bytes != (carries_bytes ? answered->size : 0)) return false;
-  if (bytes > 0) std::memcpy(answered->buffer, record.bytes + sizeof(header), bytes);
+  if (bytes > 0) base::copy_data(answered->buffer, record.bytes + sizeof(header), bytes);
   core_.sink.deliver(make_completion(answered->kind, rank, answered->context, header.ok == 0));
   requests_.close(rank, header.operation);
   return true;
@@ -270,7 +271,8 @@ bool rma::take_request(int rank, const incoming_record& record) {
     asked.to = record_kind::reply;
     asked.ok = regions_.use(region_of(header), header.offset, bytes,
                             [&](const region_table::region&, unsigned char* to) {
-                              if (bytes > 0) std::memcpy(to, record.bytes + sizeof(header), bytes);
+                              if (bytes > 0)
+                                base::copy_data(to, record.bytes + sizeof(header), bytes);
                             });
     if (asked.ok && header.notifies != 0)
       core_.sink.deliver(make_event(completion_kind::remote_put, rank, record.imm));

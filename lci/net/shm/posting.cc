@@ -1,5 +1,4 @@
 // The posts of a device.
-#include <cstring>
 #include <mutex>
 
 #include "lci/base/copy.h"
@@ -10,7 +9,7 @@ namespace lci::net::shm {
 namespace {
 
 [[gnu::noinline]] error_t copy(void* to, const void* from, size_t size) {
-  std::memcpy(to, from, size);
+  base::copy_data(to, from, size);
   return errorcode_t::done;
 }
 

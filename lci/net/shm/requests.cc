@@ -4,6 +4,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "lci/base/copy.h"
+
 namespace lci::net::shm {
 namespace {
 
@@ -124,7 +126,7 @@ take_result request_table::take_reply(int rank, const incoming& message, complet
   }
   const size_t left = answered.size - moved;
   if (header.size != left || bytes != std::min(left, piece_)) return take_result::malformed;
-  if (bytes > 0) std::memcpy(answered.buffer + moved, message.bytes + sizeof(header), bytes);
+  if (bytes > 0) base::copy_data(answered.buffer + moved, message.bytes + sizeof(header), bytes);
   answered.moved.store(moved + bytes, std::memory_order_relaxed);
   if (bytes < left) return take_result::nothing;
   close(rank, header.operation, /*failed=*/false, out);
@@ -173,7 +175,7 @@ take_result request_table::take_put(int rank, const incoming& message, ring_writ
   }
   const unsigned char* from = message.bytes + sizeof(header);
   bool open = regions_.use(region_of(header), header.offset, bytes, [&](void* to) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    if (bytes > 0) base::copy_data(to, from, bytes);
   });
   const uint32_t bit = uint32_t{1} << header.operation;
   if (!open) with.refused |= bit;

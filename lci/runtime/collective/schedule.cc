@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lci/base/copy.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/collective/recorder.h"
 #include "lci/runtime/instance/runtime.h"
@@ -225,7 +226,7 @@ collective_schedule::step collective_schedule::add(action added) {
             return posted.errorcode;
           }
           case action::kind::copy:
-            if (a.size > 0) std::memcpy(a.to, a.from, a.size);
+            if (a.size > 0) base::copy_data(a.to, a.from, a.size);
             return errorcode_t::done;
           case action::kind::reduce:
             a.op(a.left, a.from, a.to, a.size);

@@ -8,6 +8,7 @@
 #include "lci/api/coll.hpp"
 #include "lci/api/group.hpp"
 #include "lci/api/thread_team.hpp"
+#include "lci/base/copy.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/call.h"
@@ -231,17 +232,17 @@ void thread_call::broadcast(void* buffer, size_t bytes, int root) {
     make_room(std::max(bytes, sizeof(void*)));
     void* const sent =
         is_here ? team_.places[team_.thread_of(number_of_root)].current.recvbuf : buffer;
-    if (by_room && is_here && bytes > 0) std::memcpy(room(), sent, bytes);
+    if (by_room && is_here && bytes > 0) base::copy_data(room(), sent, bytes);
     source = by_room ? room() : sent;
     if (ranks() > 1) of_ranks(broadcast_x(source, bytes, root_rank))();
     if (!by_room) std::memcpy(room(), &source, sizeof source);
   });
   if (by_room) {
-    if (bytes > 0 && number() != number_of_root) std::memcpy(buffer, room(), bytes);
+    if (bytes > 0 && number() != number_of_root) base::copy_data(buffer, room(), bytes);
     return;
   }
   std::memcpy(&source, room(), sizeof source);
-  if (buffer != source) std::memcpy(buffer, source, bytes);
+  if (buffer != source) base::copy_data(buffer, source, bytes);
   // Its owner may change the source only now.
   meet([] {});
 }
@@ -274,7 +275,7 @@ void thread_call::reduce(const void* sendbuf, void* recvbuf, size_t count, size_
     combine(own.begin / item_size, own.count);
     meet([&] { combine_ranks(count, root); });
   }
-  if (receives && bytes > 0) std::memcpy(recvbuf, room(), bytes);
+  if (receives && bytes > 0) base::copy_data(recvbuf, room(), bytes);
 }
 
 void thread_call::make_room(size_t bytes) {
@@ -294,7 +295,7 @@ void thread_call::combine(size_t first_item, size_t items) {
   char* const result = room() + begin;
   size_t next = team_.threads() - 1;
   const char* right = operand(next);
-  if (next == 0) std::memcpy(result, right, items * own.called.item_size);
+  if (next == 0) base::copy_data(result, right, items * own.called.item_size);
   for (; next > 0; --next, right = result) own.op(operand(next - 1), right, result, items);
 }
 

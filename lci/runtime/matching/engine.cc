@@ -184,7 +184,7 @@ error_t matching_engine::take(receive* posted, unexpected* found, status_t* stat
   const announcement& message = arrived.announced;
   const bool fits = message.size <= incoming.size;
   if (arrived.bytes != nullptr) {
-    if (fits) std::memcpy(incoming.buffer, arrived.bytes->payload(), message.size);
+    if (fits) base::copy_data(incoming.buffer, arrived.bytes->payload(), message.size);
     arrived.bytes->put();
   }
   if (!fits) {
@@ -255,7 +255,7 @@ void matching_engine::on_eager(packet_pool_impl_t& packets, int rank, tag_t tag,
       unexpected_.recycle(arrived);
       throw;
     }
-    std::memcpy(arrived->bytes->payload(), bytes, size);
+    base::copy_data(arrived->bytes->payload(), bytes, size);
   }
   arrived->key = key;
   arrived->announced.rank = key.rank;

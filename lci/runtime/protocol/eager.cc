@@ -41,7 +41,7 @@ error_t eager::send_from_packet(const operation& outgoing, const envelope& with,
   if (copy) {
     from = host_.packets().get();
     if (from == nullptr) return errorcode_t::retry_nopacket;
-    if (outgoing.size > 0) std::memcpy(from->payload(), outgoing.buffer, outgoing.size);
+    if (outgoing.size > 0) base::copy_data(from->payload(), outgoing.buffer, outgoing.size);
   }
   packet_state* state = packet_pool_.make();
   state->of = this;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "lci/base/copy.h"
 #include "lci/base/log.h"
 
 namespace lci::rt {
@@ -114,7 +115,7 @@ void raw_network::receive_message(const net::completion& completion, net_status_
   }
   out->user_context = room.user_context;
   if (posted && completion.size <= room.size) {
-    if (completion.size > 0) std::memcpy(room.buffer, completion.bytes(), completion.size);
+    if (completion.size > 0) base::copy_data(room.buffer, completion.bytes(), completion.size);
     out->opcode = net_opcode_t::RECV;
   } else {
     LCI_LOG(error, "a message of ", completion.size, " bytes from rank ", completion.rank,
