@@ -25,7 +25,7 @@ namespace lci::base {
   }
 }
 
-// From so many bytes on, glibc copies with `rep movsb` where the processor has fast short ones.
+// glibc copies so many bytes, and more, with `rep movsb` if the processor says that it is fast.
 constexpr size_t least_repeated = 2048;
 
 // std::memcpy for at least least_repeated bytes.
