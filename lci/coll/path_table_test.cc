@@ -73,44 +73,39 @@ class broadcasting_rank {
   std::unique_ptr<watched_broadcast> under_way_;
 };
 
-// Rank 1 is as far ahead of rank 0, which decides, as it can be.
-TEST(PathTable, ARankThatIsAheadOfTheOneThatDecidesUsesTheSamePath) {
+// The paths of large broadcasts of three ranks, which are equal on all. Rank 1 is as far ahead of
+// rank 0, which decides, as it can be.
+std::vector<copy_path> paths_with_a_rank_ahead(size_t large) {
   test_ranks ranks(3, reading::possible, choosing);
-  broadcasting_rank deciding(ranks[0], 1);
-  broadcasting_rank ahead(ranks[1], 1);
-  broadcasting_rank other(ranks[2], 1);
+  broadcasting_rank deciding(ranks[0], 1, large);
+  broadcasting_rank ahead(ranks[1], 1, large);
+  broadcasting_rank other(ranks[2], 1, large);
   for (int turn = 0; turn < 20 * many && other.paths.size() < many; ++turn) {
     ahead.go(broadcasting_rank::all);
     other.go(1);
     deciding.go(1);
   }
-  ASSERT_EQ(other.paths.size(), static_cast<size_t>(many));
+  EXPECT_EQ(other.paths.size(), static_cast<size_t>(many));
   EXPECT_EQ(ahead.paths, deciding.paths);
   EXPECT_EQ(other.paths, deciding.paths);
-  EXPECT_GE(std::count(other.paths.begin(), other.paths.end(), copy_path::pipes),
+  return other.paths;
+}
+
+TEST(PathTable, ARankThatIsAheadOfTheOneThatDecidesUsesTheSamePath) {
+  const std::vector<copy_path> paths = paths_with_a_rank_ahead(bytes);
+  EXPECT_GE(std::count(paths.begin(), paths.end(), copy_path::pipes),
             static_cast<ptrdiff_t>(path_selector::samples));
-  EXPECT_GE(std::count(other.paths.begin(), other.paths.end(), copy_path::kernel),
+  EXPECT_GE(std::count(paths.begin(), paths.end(), copy_path::kernel),
             static_cast<ptrdiff_t>(path_selector::samples));
 }
 
 TEST(PathTable, LargeOperationsUseTheKernelAsSoonAsAllRanksKnowThatItCanCopy) {
-  test_ranks ranks(3, reading::possible, choosing);
-  broadcasting_rank deciding(ranks[0], 1, path_table::kernel_first_bytes);
-  broadcasting_rank ahead(ranks[1], 1, path_table::kernel_first_bytes);
-  broadcasting_rank other(ranks[2], 1, path_table::kernel_first_bytes);
-  for (int turn = 0; turn < 20 * many && other.paths.size() < many; ++turn) {
-    ahead.go(broadcasting_rank::all);
-    other.go(1);
-    deciding.go(1);
-  }
-  ASSERT_EQ(other.paths.size(), static_cast<size_t>(many));
-  EXPECT_EQ(ahead.paths, deciding.paths);
-  EXPECT_EQ(other.paths, deciding.paths);
+  std::vector<copy_path> paths = paths_with_a_rank_ahead(path_table::kernel_first_bytes);
   // The ranks look up the first eight operations, of which two are large, without one another.
-  const std::vector<copy_path> first(other.paths.begin(), other.paths.begin() + 10);
   std::vector<copy_path> expected(10, copy_path::kernel);
   expected[0] = expected[1] = copy_path::pipes;
-  EXPECT_EQ(first, expected);
+  paths.resize(expected.size());
+  EXPECT_EQ(paths, expected);
 }
 
 TEST(PathTable, WithoutTheKernelAllOperationsUsePipes) {
