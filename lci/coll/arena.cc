@@ -138,8 +138,7 @@ void arena::note_finished(uint64_t number) {
 }
 
 void arena::publish_finished(uint64_t number) {
-  if (rank_ == 0 && sizes_.selects_paths && !paths_.is_kernel_allowed() &&
-      joined() == join_state::readable) {
+  if (paths_.awaits_kernel() && joined() == join_state::readable) {
     // A rank that looks up the path of this operation has seen a greater number than published_.
     paths_.allow_kernel(published_ + areas + 1);
   }

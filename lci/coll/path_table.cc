@@ -35,10 +35,6 @@ void path_table::allow_kernel(uint64_t earliest) {
   of(0).kernel_from.store(earliest, std::memory_order_relaxed);
 }
 
-bool path_table::is_kernel_allowed() const {
-  return of(0).kernel_from.load(std::memory_order_relaxed) != 0;
-}
-
 void path_table::look_up(transfer* begun) const {
   // The load that found the area free acquires the plan, too.
   const path_plan plan = plan_of(begun->of_class);

@@ -69,10 +69,11 @@ class path_table {
   };
   // Sets `path` and `arrival`. The area of the operation is free.
   void look_up(transfer* begun) const;
+  // Whether this rank is to call allow_kernel().
+  bool awaits_kernel() const { return rank_ == 0 && selects_ && !is_kernel_allowed(); }
   // Of rank 0, once it knows that the kernel can copy between all ranks. `earliest`: the first
   // operation for which all ranks will know it.
   void allow_kernel(uint64_t earliest);
-  bool is_kernel_allowed() const;
   // To be called when the operation has ended on this rank without an error, before the rank calls
   // where.finish().
   void ended(const transfer& made, arena& where);
@@ -108,6 +109,7 @@ class path_table {
     return of_class % sizes < size_class_of(kernel_first_bytes) ? copy_path::pipes
                                                                 : copy_path::kernel;
   }
+  bool is_kernel_allowed() const { return of(0).kernel_from.load(std::memory_order_relaxed) != 0; }
   path_plan plan_of(size_t of_class) const;
   void record_times(const transfer& made);
   // ns from the arrival of the last rank to the end on all ranks; -1: not known.
