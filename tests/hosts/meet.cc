@@ -1,7 +1,7 @@
 // A rank that only bootstraps: what lcrun does over hosts shows without a network between the
 // ranks.
 //   meet              everybody meets, and says what it has heard from everybody
-//   meet stay DIR     meets, makes the file DIR/<rank>, and stays until it is killed
+//   meet stay DIR     meets, makes the file DIR/<rank> with its pid, and stays until it is killed
 //   meet fail R DIR   meets, makes the file, and stays; rank R ends with exit code 3
 #include <signal.h>
 #include <unistd.h>
@@ -23,7 +23,11 @@ int fail(const lci::base::Status& status) {
 }
 
 [[noreturn]] void stay(const std::string& dir, int rank) {
-  std::ofstream(lci::base::StrCat(dir, "/", rank)) << getpid() << "\n";
+  const std::string file = lci::base::StrCat(dir, "/", rank);
+  // Scripts wait for the file and read it at once: it gets its name when it is whole.
+  const std::string unfinished = file + ".new";
+  std::ofstream(unfinished) << getpid() << "\n";
+  if (std::rename(unfinished.c_str(), file.c_str()) != 0) std::perror("meet: rename");
   for (;;) pause();
 }
 

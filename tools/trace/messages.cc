@@ -17,8 +17,9 @@ using observe::wire_form;
 
 // Messages that are counted in different order are not further apart than this.
 constexpr uint64_t most_apart = 4096;
-// By so many numbers, what threads count in another order than it travels in is mostly wrong.
-constexpr uint64_t neighbors = 64;
+// By so many numbers, what threads count in another order than it travels in is mostly wrong; by
+// more if the system held a thread up between its operation and the count.
+constexpr uint64_t usual_neighbors = 64;
 
 // Those that the two sides count together: sender, receiver, device, and whether they are puts.
 using stream = std::tuple<int, int, int, int, int, bool>;
@@ -163,7 +164,7 @@ class matcher {
 
   // Matches the posts and arrivals of equal messages that are left because an arrival is before the
   // posts that are left. They and their neighbors by number are matched anew in the order of time,
-  // if that matches more of them.
+  // if that matches more of them: few neighbors first, to change little.
   static void by_time(std::vector<end>* sent, std::vector<end>* arrived, matched_messages* result) {
     if (sent->empty() || arrived->empty()) return;
     // Both are sorted by number. Messages that only one of the recordings has cannot be matched.
@@ -181,16 +182,18 @@ class matcher {
     }
     for (auto& [key, both] : equal) {
       static_cast<void>(key);
-      const std::set<size_t> arrows = arrows_near_left(both.first, both.second);
-      if (arrows.empty()) continue;
-      match_again(of_arrows(both.first, arrows), of_arrows(both.second, arrows), arrows, result);
+      for (uint64_t neighbors = usual_neighbors; neighbors <= most_apart; neighbors *= 4) {
+        const std::set<size_t> arrows = arrows_near_left(both.first, both.second, neighbors);
+        if (arrows.empty()) break;
+        match_again(of_arrows(both.first, arrows), of_arrows(both.second, arrows), arrows, result);
+      }
     }
   }
 
-  // The arrows of messages whose numbers are near those of the ones that are left; none if one of
-  // the sides has none left.
+  // The arrows of messages whose numbers are at most `neighbors` from those of the ones that are
+  // left; none if one of the sides has none left.
   static std::set<size_t> arrows_near_left(const std::vector<end*>& sent,
-                                           const std::vector<end*>& arrived) {
+                                           const std::vector<end*>& arrived, uint64_t neighbors) {
     uint64_t least = ~uint64_t{0};
     uint64_t greatest = 0;
     const auto look = [&](const std::vector<end*>& side) {

@@ -157,18 +157,19 @@ TEST(Messages, ThatWouldArriveBeforeTheyAreSentExchangeTheirArrivals) {
 }
 
 // Each message has taken the arrival of the next one, so that the first arrival is left, and so is
-// the last post, with another number.
+// the last post. They have the same number, and the messages in between are many or few.
 TEST(Messages, ThatTookTheArrivalsOfOthersAreMatchedAnewByTheirTimes) {
-  auto all = ranks_of(2);
-  constexpr uint64_t count = 6;
-  for (uint64_t i = 0; i < count; ++i) send(&all[0], 1, 100 * (i + 1), i, 1);
-  for (uint64_t i = 0; i < count; ++i)
-    arrive(&all[1], 0, 100 * (i + 1) + 50, (i + count - 1) % count, 1);
-  const matched_messages matched = match(all);
-  ASSERT_EQ(matched.arrows.size(), count);
-  EXPECT_EQ(matched.only_sent, 0u);
-  EXPECT_EQ(matched.only_arrived, 0u);
-  for (const arrow& each : matched.arrows) EXPECT_EQ(each.from.event, each.to.event);
+  for (const uint64_t count : {6, 65, 500, 3000}) {
+    auto all = ranks_of(2);
+    for (uint64_t i = 0; i < count; ++i) send(&all[0], 1, 100 * (i + 1), i, 1);
+    for (uint64_t i = 0; i < count; ++i)
+      arrive(&all[1], 0, 100 * (i + 1) + 50, (i + count - 1) % count, 1);
+    const matched_messages matched = match(all);
+    ASSERT_EQ(matched.arrows.size(), count);
+    EXPECT_EQ(matched.only_sent, 0u);
+    EXPECT_EQ(matched.only_arrived, 0u);
+    for (const arrow& each : matched.arrows) EXPECT_EQ(each.from.event, each.to.event);
+  }
 }
 
 TEST(Messages, PutsThatNotifyAreFoundWithoutTheirSize) {
