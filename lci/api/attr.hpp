@@ -59,6 +59,10 @@
     "whether the first rank measures pipes against copies by the kernel, for each kind of "        \
     "collective operation and each size, and selects the faster path for all ranks; otherwise "    \
     "coll_pipe_max_size alone selects the path")                                                   \
+  X(size_t, coll_cached_max_size, 0,                                                               \
+    "bytes of the send and receive buffers of all ranks of a host together, up to which the "      \
+    "results of a collective operation in shared memory go through the caches; those of larger "   \
+    "operations bypass them; 0: three quarters of the last-level caches that the ranks can use")   \
   X(size_t, coll_hosts_max_size, size_t{1} << 30,                                                  \
     "bytes of the largest collective operation between hosts in which the ranks of each host "     \
     "meet in shared memory and one of them exchanges messages with the other hosts; 0: every "     \

@@ -2,6 +2,10 @@
 
 #include <cstdint>
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 namespace lci::base {
 
 #if defined(__x86_64__)
@@ -54,7 +58,37 @@ void copy_many(void* to, const void* from, size_t size) {
   }
 }
 
+// Whole lines of the target go past the caches: parts of one would each be a write to the memory.
+void copy_past_caches(void* to, const void* from, size_t size) {
+  constexpr size_t line = 64;
+  if (size < 2 * line) return copy_data(to, from, size);
+  auto* t = static_cast<char*>(to);
+  const auto* f = static_cast<const char*>(from);
+  const size_t first = (line - reinterpret_cast<uintptr_t>(t) % line) % line;
+  std::memcpy(t, f, first);
+  t += first;
+  f += first;
+  size -= first;
+  for (; size >= line; size -= line, t += line, f += line) {
+    const auto* const source = reinterpret_cast<const __m128i*>(f);
+    auto* const target = reinterpret_cast<__m128i*>(t);
+    const __m128i a = _mm_loadu_si128(source);
+    const __m128i b = _mm_loadu_si128(source + 1);
+    const __m128i c = _mm_loadu_si128(source + 2);
+    const __m128i d = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, a);
+    _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c);
+    _mm_stream_si128(target + 3, d);
+  }
+  // Other processors may see such stores after later ones otherwise.
+  _mm_sfence();
+  std::memcpy(t, f, size);
+}
+
 #else
+
+void copy_past_caches(void* to, const void* from, size_t size) { copy_data(to, from, size); }
 
 void copy_many(void* to, const void* from, size_t size) { std::memcpy(to, from, size); }
 

@@ -52,6 +52,11 @@ inline void copy_bytes(void* to, const void* from, size_t size) {
   }
 }
 
+// The same with stores that bypass the caches (on x86-64, elsewhere as copy_data): for data that the
+// caches would lose again before anybody reads them. Such a store does not read the line from the
+// memory first. The stores are over when the call returns, as those of the other copies.
+void copy_past_caches(void* to, const void* from, size_t size);
+
 #if defined(__x86_64__)
 // What copy_many does on AMD's processors. Requires AVX, and at least 128 bytes.
 void copy_by_vectors(void* to, const void* from, size_t size);

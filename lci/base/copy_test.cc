@@ -45,6 +45,11 @@ TEST(CopyData, CopiesExactlySoManyAtAnyPlace) {
   expect_exact(100000, copy_data);
 }
 
+TEST(CopyPastCaches, CopiesExactlySoManyAtAnyPlace) {
+  for (size_t size = 0; size <= 330; ++size) expect_exact(size, copy_past_caches);
+  expect_exact(100000, copy_past_caches);
+}
+
 #if defined(__x86_64__)
 TEST(CopyData, VectorsCopyExactlySoManyAtAnyPlace) {
   if (!__builtin_cpu_supports("avx")) GTEST_SKIP() << "a processor without AVX";

@@ -83,6 +83,10 @@ struct crossovers {
   // Whether the arena measures pipes against the ranks' own memory, and selects the faster path
   // (path_table.h).
   bool selects_paths = false;
+  // Up to which bytes of buffers of all ranks together the results of an operation go through the
+  // caches. Results of larger ones bypass them: the caches would lose them before the program reads
+  // them. Need not be equal on all ranks; that of rank 0 counts for the selection of paths.
+  size_t in_caches = ~size_t{0};
 };
 
 // The memory of a rank could not be read or written.

@@ -40,7 +40,7 @@ allgatherv::allgatherv(const ticket& own, const void* sendbuf, void* recvbuf,
 void allgatherv::copy_own() const {
   const block_layout::block& own = received_.of(rank());
   if (recvbuf_ + own.offset != sendbuf_) {
-    base::copy_bytes(recvbuf_ + own.offset, sendbuf_, own.size);
+    copy_result(recvbuf_ + own.offset, sendbuf_, own.size);
   }
 }
 
@@ -61,7 +61,7 @@ bool allgatherv::step_in_pieces() {
       const block_layout::block& remote = received_.of(from);
       const piece each = piece_of(number, bytes, remote.size);
       if (each.bytes == 0) continue;
-      base::copy_data(recvbuf_ + remote.offset + each.begin, slot_of(from, number), each.bytes);
+      copy_result(recvbuf_ + remote.offset + each.begin, slot_of(from, number), each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);

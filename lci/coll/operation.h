@@ -12,6 +12,7 @@
 #include "lci/base/copy.h"
 #include "lci/base/prefetch.h"
 #include "lci/coll/arena.h"
+#include "lci/coll/buffer_bytes.h"
 
 namespace lci::coll {
 
@@ -247,10 +248,10 @@ class operation {
   // order. These ranks have reached stage 1.
   void combine(const operands& what, size_t offset, size_t bytes, char* result);
   // sum = the operands combined, operand(rank) of each. `detour`: null, or room for the bytes,
-  // where the result may overwrite this rank's own operand.
+  // where the result may overwrite this rank's own operand, or bypasses the caches.
   template <class Operand>
-  static void combine_operands(const operands& what, size_t bytes, char* result, char* detour,
-                               const Operand& operand);
+  void combine_operands(const operands& what, size_t bytes, char* result, char* detour,
+                        const Operand& operand) const;
   // Room for a call that does not keep it: for operands, or for a result.
   enum class scratch_use { operands, result };
   static char* scratch_of_thread(size_t bytes, scratch_use use = scratch_use::operands);
@@ -259,6 +260,7 @@ class operation {
   // path table selects pipes or the ranks' own memory for operations of this kind and size.
   void use_pieces(operation_kind kind, size_t size, uint64_t count) {
     pieces_ = count;
+    bypasses_caches_ = buffer_bytes(kind, size, this->size()) > sizes().in_caches;
     transfer_.of_class = path_table::class_of(kind, size);
     if (number_ != 0) reserve_pieces();
   }
@@ -268,6 +270,16 @@ class operation {
   uint64_t first_piece() const { return first_piece_; }
   coll::pipes& pipes() const { return where_.pipes(); }
   void awaits(int rank) { awaited_ = rank; }
+  // Copies bytes to where the program will find them.
+  void copy_result(void* to, const void* from, size_t bytes) const {
+    if (bypasses_caches_) {
+      base::copy_past_caches(to, from, bytes);
+    } else {
+      base::copy_bytes(to, from, bytes);
+    }
+  }
+  // Whether results go to where the program will find them by copy_result() alone.
+  bool bypasses_caches() const { return bypasses_caches_; }
   // Whether the data fit neither in the line nor in the area.
   bool is_large(size_t size) const { return size > std::max(most_in_area_, line::inline_bytes); }
 
@@ -283,6 +295,7 @@ class operation {
   const size_t most_in_area_;
   uint64_t pieces_ = 0;  // 0: the data cannot go through pipes
   uint64_t first_piece_ = 0;
+  bool bypasses_caches_ = false;
   bool has_path_ = false;  // transfer_ has the path
   path_table::transfer transfer_;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
@@ -295,7 +308,7 @@ class operation {
 
 template <class Operand>
 void operation::combine_operands(const operands& what, size_t bytes, char* result, char* detour,
-                                 const Operand& operand) {
+                                 const Operand& operand) const {
   const size_t count = bytes / what.item_size;
   char* const sum = detour != nullptr ? detour : result;
   const char* right = operand(what.ranks - 1);
@@ -304,7 +317,7 @@ void operation::combine_operands(const operands& what, size_t bytes, char* resul
     what.op(operand(r), right, sum, count);
     right = sum;
   }
-  if (detour != nullptr) base::copy_data(result, detour, bytes);
+  if (detour != nullptr) copy_result(result, detour, bytes);
 }
 
 }  // namespace lci::coll

@@ -42,7 +42,7 @@ bool broadcast::step_in_pieces() {
   };
   const auto get = [&](uint64_t number) {
     const piece each = piece_of(number, bytes, size_);
-    base::copy_data(buffer_ + each.begin, slot_of(root_, number), each.bytes);
+    copy_result(buffer_ + each.begin, slot_of(root_, number), each.bytes);
   };
   return exchange(is_root ? part::writes : part::reads, root_, put, get);
 }
@@ -221,7 +221,7 @@ bool allreduce::step_in_pieces() {
       const int from = neighbor(distance);
       const piece remote = part_of(from);
       const piece each = piece_of(number - sent.count, results.bytes, remote.bytes);
-      base::copy_data(result + remote.begin + each.begin, slot_of(from, number), each.bytes);
+      copy_result(result + remote.begin + each.begin, slot_of(from, number), each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);
@@ -296,7 +296,7 @@ bool reduce_scatter::step() {
 }
 
 void allgather::copy_own() const {
-  if (block_of(rank()) != sendbuf_) base::copy_bytes(block_of(rank()), sendbuf_, size_);
+  if (block_of(rank()) != sendbuf_) copy_result(block_of(rank()), sendbuf_, size_);
 }
 
 bool allgather::step_in_pieces() {
@@ -329,7 +329,7 @@ bool allgather::step() {
 
 void alltoall::copy_own() const {
   const size_t own = size_ * static_cast<size_t>(rank());
-  base::copy_bytes(recvbuf_ + own, sendbuf_ + own, size_);
+  copy_result(recvbuf_ + own, sendbuf_ + own, size_);
 }
 
 bool alltoall::step_in_pieces() {
@@ -348,8 +348,8 @@ bool alltoall::step_in_pieces() {
     const piece each = piece_of(number, bytes, size_);
     for (int distance = 1; distance < size(); ++distance) {
       const int from = neighbor(distance);
-      base::copy_data(recvbuf_ + size_ * static_cast<size_t>(from) + each.begin,
-                      slot_of(from, number) + part_for(rank(), from) * bytes, each.bytes);
+      copy_result(recvbuf_ + size_ * static_cast<size_t>(from) + each.begin,
+                  slot_of(from, number) + part_for(rank(), from) * bytes, each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);

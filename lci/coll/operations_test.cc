@@ -51,16 +51,18 @@ class Operations : public testing::TestWithParam<std::tuple<int, crossovers>> {
     run_ranks(ranks, body, reading::possible, sizes);
   }
 };
-// Besides the defaults, and those without pipes: no areas; whole areas without parts; parts of all
-// sizes.
-INSTANTIATE_TEST_SUITE_P(Ranks, Operations,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
-                                          testing::Values(default_sizes, sizes_without_pipes,
-                                                          crossovers{0, 0, 0, size_t{1} << 30},
-                                                          crossovers{
-                                                              arena::area_bytes, arena::area_bytes,
-                                                              size_t{1} << 30, size_t{1} << 30},
-                                                          crossovers{1000, 1000, 0, 0})));
+// Besides the defaults, and those without pipes: results past the caches, through pipes and from
+// memory; no areas; whole areas without parts; parts of all sizes.
+INSTANTIATE_TEST_SUITE_P(
+    Ranks, Operations,
+    testing::Combine(testing::Values(1, 2, 3, 4, 7),
+                     testing::Values(default_sizes, sizes_without_pipes,
+                                     crossovers{0, 0, 0, size_t{1} << 30, false, 0},
+                                     crossovers{0, 0, 0, 0, false, 0},
+                                     crossovers{0, 0, 0, size_t{1} << 30},
+                                     crossovers{arena::area_bytes, arena::area_bytes,
+                                                size_t{1} << 30, size_t{1} << 30},
+                                     crossovers{1000, 1000, 0, 0})));
 
 template <class Body>
 void for_each_count(test_rank& rank, const Body& body) {

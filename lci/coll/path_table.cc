@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lci/coll/arena.h"
+#include "lci/coll/buffer_bytes.h"
 
 namespace lci::coll {
 
@@ -17,8 +18,13 @@ int64_t path_table::steady_clock() {
 
 size_t path_table::bytes() { return sizeof(board); }
 
-path_table::path_table(int rank, const std::vector<char*>& places, bool selects, clock now)
-    : rank_(rank), places_(places), selects_(selects && places.size() > 1), now_(now) {
+path_table::path_table(int rank, const std::vector<char*>& places, bool selects, size_t in_caches,
+                       clock now)
+    : rank_(rank),
+      places_(places),
+      selects_(selects && places.size() > 1),
+      in_caches_(in_caches),
+      now_(now) {
   static_assert(entries > arena::lines);
   // At the end of a long phase, all operations that are measured come after the last change.
   static_assert(path_selector::shortest_phase > 2 * arena::areas);
@@ -31,7 +37,18 @@ path_plan path_table::plan_of(size_t of_class) const {
   return {kernel_from, copy_path::pipes, first_path_of(of_class), false};
 }
 
+copy_path path_table::first_path_of(size_t of_class) const {
+  const size_t bits = of_class % sizes;
+  const size_t all =
+      buffer_bytes(static_cast<operation_kind>(of_class / sizes),
+                   size_t{1} << (bits + smallest_size_bits), static_cast<int>(places_.size()));
+  const bool fits_caches = all <= of(0).in_caches.load(std::memory_order_relaxed);
+  return bits < size_class_of(kernel_first_bytes) || !fits_caches ? copy_path::pipes
+                                                                  : copy_path::kernel;
+}
+
 void path_table::allow_kernel(uint64_t earliest) {
+  of(0).in_caches.store(in_caches_, std::memory_order_relaxed);
   of(0).kernel_from.store(earliest, std::memory_order_relaxed);
 }
 

@@ -47,10 +47,11 @@ class path_table {
 
   // `places`: by rank; the address of that part, which is zero at first, in this process; null if it
   // is not mapped, and then no operation looks up its path. `selects`: false if all operations use
-  // pipes.
-  path_table(int rank, const std::vector<char*>& places, bool selects, clock now);
+  // pipes. `in_caches`: as crossovers::in_caches.
+  path_table(int rank, const std::vector<char*>& places, bool selects, size_t in_caches, clock now);
 
-  // From so many bytes on, the first path is the kernel.
+  // From so many bytes on, the first path is the kernel, as long as the buffers of all ranks fit
+  // into the caches. Pipes are faster beyond, where they bypass the caches and the kernel does not.
   static constexpr size_t kernel_first_bytes = size_t{256} << 10;
 
   static constexpr size_t class_of(operation_kind kind, size_t bytes) {
@@ -81,10 +82,10 @@ class path_table {
  private:
   static constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
   static constexpr size_t sizes = 16;
+  static constexpr size_t smallest_size_bits = 10;
   static constexpr size_t size_class_of(size_t bytes) {
-    constexpr size_t smallest = 10;  // bits
     size_t bits = 0;
-    for (size_t rest = bytes >> smallest; rest > 1; rest >>= 1) ++bits;
+    for (size_t rest = bytes >> smallest_size_bits; rest > 1; rest >>= 1) ++bits;
     return bits < sizes ? bits : sizes - 1;
   }
   // More than there are lines: no rank is so many operations ahead of another.
@@ -99,16 +100,15 @@ class path_table {
   struct board {
     std::array<std::atomic<uint64_t>, kinds * sizes> plans;  // of rank 0: packed, by class; 0: none
     std::atomic<uint64_t> kernel_from;  // of rank 0: the first operation of large data; 0: none
+    std::atomic<uint64_t> in_caches;    // of rank 0; written before kernel_from
     alignas(128) std::array<times, entries> operations;  // by entry % entries
   };
 
   board& of(int rank) const {
     return *reinterpret_cast<board*>(places_[static_cast<size_t>(rank)]);
   }
-  static copy_path first_path_of(size_t of_class) {
-    return of_class % sizes < size_class_of(kernel_first_bytes) ? copy_path::pipes
-                                                                : copy_path::kernel;
-  }
+  // Of rank 0's limit, so that it is equal on all ranks. The kernel is allowed.
+  copy_path first_path_of(size_t of_class) const;
   bool is_kernel_allowed() const { return of(0).kernel_from.load(std::memory_order_relaxed) != 0; }
   path_plan plan_of(size_t of_class) const;
   void record_times(const transfer& made);
@@ -121,6 +121,7 @@ class path_table {
   const int rank_;
   const std::vector<char*> places_;
   const bool selects_;
+  const size_t in_caches_;
   const clock now_;
   uint64_t entered_ = 0;
 

@@ -75,8 +75,10 @@ class broadcasting_rank {
 
 // The paths of large broadcasts of three ranks, which are equal on all. Rank 1 is as far ahead of
 // rank 0, which decides, as it can be.
-std::vector<copy_path> paths_with_a_rank_ahead(size_t large) {
-  test_ranks ranks(3, reading::possible, choosing);
+std::vector<copy_path> paths_with_a_rank_ahead(size_t large,
+                                               const std::vector<crossovers>& sizes = {3,
+                                                                                       choosing}) {
+  test_ranks ranks(test_ranks::copies(), sizes);
   broadcasting_rank deciding(ranks[0], 1, large);
   broadcasting_rank ahead(ranks[1], 1, large);
   broadcasting_rank other(ranks[2], 1, large);
@@ -106,6 +108,19 @@ TEST(PathTable, LargeOperationsUseTheKernelAsSoonAsAllRanksKnowThatItCanCopy) {
   expected[0] = expected[1] = copy_path::pipes;
   paths.resize(expected.size());
   EXPECT_EQ(paths, expected);
+}
+
+TEST(PathTable, LargeOperationsBeginWithPipesIfTheCachesOfTheFirstRankAreTooSmall) {
+  constexpr size_t large = path_table::kernel_first_bytes;
+  constexpr size_t all = 3 * large;  // of the buffers of all ranks
+  const auto begins_with = [&](const std::vector<size_t>& in_caches) {
+    std::vector<crossovers> sizes(3, choosing);
+    for (size_t r = 0; r < sizes.size(); ++r) sizes[r].in_caches = in_caches[r];
+    // The kernel is allowed when the third one begins, and measured later.
+    return paths_with_a_rank_ahead(large, sizes)[2];
+  };
+  EXPECT_EQ(begins_with({all, 0, 0}), copy_path::kernel);
+  EXPECT_EQ(begins_with({all - 1, all, all}), copy_path::pipes);
 }
 
 TEST(PathTable, WithoutTheKernelAllOperationsUsePipes) {

@@ -93,7 +93,7 @@ class piped_operation : public operation {
     const piece each = piece_of(number, bytes_of_each, size_of_block);
     for (int distance = 1; distance < size(); ++distance) {
       const int from = neighbor(distance);
-      base::copy_data(block_of(from) + each.begin, slot_of(from, number), each.bytes);
+      copy_result(block_of(from) + each.begin, slot_of(from, number), each.bytes);
     }
   }
   const char* slot_of(int rank, uint64_t number) const {
@@ -170,7 +170,7 @@ bool piped_operation::exchange_some(part own, const Reads& reads, const Put& put
 template <class InSlot>
 void piped_operation::combine_piece(const operands& what, uint64_t number, size_t offset,
                                     size_t bytes, const InSlot& in_slot, char* result) {
-  char* const detour = what.own_is_result ? scratch_of_thread(bytes) : nullptr;
+  char* const detour = what.own_is_result || bypasses_caches() ? scratch_of_thread(bytes) : nullptr;
   combine_operands(what, bytes, result, detour, [&](int r) {
     return r == rank() ? what.own + offset : slot_of(r, number) + in_slot(r);
   });

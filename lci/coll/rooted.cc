@@ -5,7 +5,7 @@
 namespace lci::coll {
 
 void gather::copy_own() const {
-  if (block_of(rank()) != sendbuf_) base::copy_bytes(block_of(rank()), sendbuf_, size_);
+  if (block_of(rank()) != sendbuf_) copy_result(block_of(rank()), sendbuf_, size_);
 }
 
 bool gather::step_in_pieces() {
@@ -56,7 +56,7 @@ bool gather::step() {
 
 void scatter::copy_own() const {
   const char* const own = sendbuf_ + size_ * static_cast<size_t>(rank());
-  if (own != recvbuf_) base::copy_bytes(recvbuf_, own, size_);
+  if (own != recvbuf_) copy_result(recvbuf_, own, size_);
 }
 
 bool scatter::step_in_pieces() {
@@ -76,8 +76,8 @@ bool scatter::step_in_pieces() {
   };
   const auto get = [&](uint64_t number) {
     const piece each = piece_of(number, bytes, size_);
-    base::copy_data(recvbuf_ + each.begin, slot_of(root_, number) + part_for(rank(), root_) * bytes,
-                    each.bytes);
+    copy_result(recvbuf_ + each.begin, slot_of(root_, number) + part_for(rank(), root_) * bytes,
+                each.bytes);
   };
   return exchange(is_root ? part::writes : part::reads, root_, put, get);
 }

@@ -25,7 +25,7 @@ bool scan::step_in_pieces() {
   char* const result = static_cast<char*>(what_.recvbuf);
   if (stage_ == 0) {
     if (!offer_and_publish(nullptr, what_.size)) return false;
-    if (rank() == 0 && ranks() == 1 && result != own) base::copy_data(result, own, what_.size);
+    if (rank() == 0 && ranks() == 1 && result != own) copy_result(result, own, what_.size);
     stage_ = 1;
   }
   const auto put = [&](uint64_t number, char* slot) {
@@ -57,7 +57,7 @@ bool scan::step() {
       [[fallthrough]];
     default:
       if (!have_reached(rank() + 1, size(), read)) return false;
-      if (result_ != nullptr) base::copy_data(what_.recvbuf, result_.get(), what_.size);
+      if (result_ != nullptr) copy_result(what_.recvbuf, result_.get(), what_.size);
       return true;
   }
 }

@@ -63,15 +63,20 @@ class test_ranks {
                       const crossovers& sizes = default_sizes)
       : test_ranks(size, memory == reading::possible ? copies() : arena::memory_access{}, sizes) {}
 
-  test_ranks(int size, const arena::memory_access& access, const crossovers& sizes) {
+  test_ranks(int size, const arena::memory_access& access, const crossovers& sizes)
+      : test_ranks(access, std::vector<crossovers>(static_cast<size_t>(size), sizes)) {}
+
+  // `sizes`: by rank.
+  test_ranks(const arena::memory_access& access, const std::vector<crossovers>& sizes) {
     std::vector<void*> blocks;
-    for (int r = 0; r < size; ++r) {
+    for (size_t r = 0; r < sizes.size(); ++r) {
       memories_.emplace_back(new page[arena::block_bytes() / sizeof(page)]());
       blocks.push_back(memories_.back().get());
     }
-    for (int r = 0; r < size; ++r) {
-      arenas_.push_back(std::make_unique<arena>(r, blocks, access, sizes, std::vector<int>{},
-                                                /*numbers_per_call=*/1, counting_clock));
+    for (size_t r = 0; r < sizes.size(); ++r) {
+      arenas_.push_back(std::make_unique<arena>(static_cast<int>(r), blocks, access, sizes[r],
+                                                std::vector<int>{}, /*numbers_per_call=*/1,
+                                                counting_clock));
       ranks_.emplace_back(arenas_.back().get());
     }
   }
