@@ -58,10 +58,11 @@ void copy_many(void* to, const void* from, size_t size) {
   }
 }
 
-// Whole lines of the target go past the caches: parts of one would each be a write to the memory.
+// Only whole lines of the target go past the caches: of a part of one, each store would be a write to
+// the memory.
 void copy_past_caches(void* to, const void* from, size_t size) {
   constexpr size_t line = 64;
-  if (size < 2 * line) return copy_data(to, from, size);
+  if (size < 2 * line) return copy_bytes(to, from, size);
   auto* t = static_cast<char*>(to);
   const auto* f = static_cast<const char*>(from);
   const size_t first = (line - reinterpret_cast<uintptr_t>(t) % line) % line;
@@ -88,7 +89,7 @@ void copy_past_caches(void* to, const void* from, size_t size) {
 
 #else
 
-void copy_past_caches(void* to, const void* from, size_t size) { copy_data(to, from, size); }
+void copy_past_caches(void* to, const void* from, size_t size) { copy_bytes(to, from, size); }
 
 void copy_many(void* to, const void* from, size_t size) { std::memcpy(to, from, size); }
 

@@ -52,9 +52,9 @@ inline void copy_bytes(void* to, const void* from, size_t size) {
   }
 }
 
-// The same with stores that bypass the caches (on x86-64, elsewhere as copy_data): for data that the
-// caches would lose again before anybody reads them. Such a store does not read the line from the
-// memory first. The stores are over when the call returns, as those of the other copies.
+// The same, null pointers included, with stores that bypass the caches (on x86-64): for data that the
+// caches would lose again before anybody reads them. Such a store does not read its line from the
+// memory first. Other threads see the bytes before all that the caller stores after the call.
 void copy_past_caches(void* to, const void* from, size_t size);
 
 #if defined(__x86_64__)

@@ -58,7 +58,10 @@ TEST(CopyData, VectorsCopyExactlySoManyAtAnyPlace) {
 }
 #endif
 
-TEST(CopyBytes, NothingNeedsNoMemory) { copy_bytes(nullptr, nullptr, 0); }
+TEST(CopyBytes, NothingNeedsNoMemory) {
+  copy_bytes(nullptr, nullptr, 0);
+  copy_past_caches(nullptr, nullptr, 0);
+}
 
 }  // namespace
 }  // namespace lci::base

@@ -8,7 +8,8 @@
 namespace lci::coll {
 
 // Bytes of all buffers of the ranks of an operation together. `offered`: bytes that each rank, or
-// the root alone, offers to the others; of an allgatherv, the largest rank's.
+// the root alone, offers to the others. Of an allgatherv, `offered` is the most that a rank offers,
+// and the result is an upper bound.
 constexpr size_t buffer_bytes(operation_kind kind, size_t offered, int ranks) {
   const auto n = static_cast<size_t>(ranks);
   switch (kind) {

@@ -29,7 +29,7 @@ class arena;
 //   finished these, so no rank looks up an operation that only the plan before describes correctly.
 //
 // All operations use pipes until rank 0 has allowed the kernel. A class without a plan then uses the
-// kernel if its operations are large, and pipes otherwise: the first measurement takes some
+// kernel if its operations are large and fit into the caches, and pipes otherwise: the first measurement takes some
 // operations, and if these take milliseconds each, the slower path takes a noticeable time. The
 // kernel is never much slower than the copies of other libraries, which use it, too
 // (docs/performance/collectives.md), and pipes are on some machines.
