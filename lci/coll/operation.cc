@@ -117,7 +117,7 @@ void operation::combine(const operands& what, size_t offset, size_t bytes, char*
   char* const left_room = scratch;
   char* const right_room = needs_scratch ? scratch + most : nullptr;
   // This rank's own bytes are still needed when the first results are written.
-  const bool is_detour = needs_scratch && (what.own_is_result || bypasses_caches_);
+  const bool is_detour = needs_scratch && what.own_is_result;
   for (size_t at = offset; at < offset + bytes; at += most) {
     const size_t now = std::min(most, offset + bytes - at);
     char* const target = result + (at - offset);

@@ -1,7 +1,5 @@
 #include "lci/coll/rooted.h"
 
-#include "lci/base/copy.h"
-
 namespace lci::coll {
 
 void gather::copy_own() const {

@@ -1,7 +1,5 @@
 #include "lci/coll/scan.h"
 
-#include "lci/base/copy.h"
-
 namespace lci::coll {
 
 void scan::combine_own() {
