@@ -117,13 +117,6 @@ payload_key channel::key(int maker, uint64_t number) const {
   return {seed_, maker, thread_, number};
 }
 
-// Checked messages are distinguished by their tags, so that each has a place to land in. Others
-// carry no number, as in other benchmarks.
-lci::tag_t channel::tag_of_send(int slot) const {
-  const auto thread = static_cast<lci::tag_t>(thread_);
-  return validate_ ? thread << 32 | static_cast<lci::tag_t>(slot) : thread;
-}
-
 // Initiator.
 
 // The source of a checked operation holds the operand, and then the former value. Other operations

@@ -81,10 +81,12 @@ class channel final : private message_sink {
 
   // Target, if it is notified of batches.
   bool target_learns() const { return !one_sided_ || validate_; }
-  // Gets ready for a batch: before the initiator may send it.
+  // Gets ready for a batch: before the initiator may send it, unless may_expect_late().
   void expect_batch(int batch) {
     if (op_ == operation::send || validate_) prepare_for(batch);
   }
+  // A message waits for its receive.
+  bool may_expect_late() const { return op_ == operation::send; }
   // Once for each batch, in order: true if all of it is here (of a get: has been fetched).
   bool batch_has_arrived(int batch) {
     if (plans_) return plans_->has_arrived(batch);
@@ -119,7 +121,7 @@ class channel final : private message_sink {
   bool has_named_arrivals() const {
     return op_ != operation::send && op_ != operation::plan && !one_sided_;
   }
-  void post_receive(int batch, int slot);
+  void post_receives(int batch);
   void notify_peer(lci::rcomp_t name);
   char* source(int slot) const { return memory_.data() + offset_of(slot); }
   char* landing(int slot) const { return memory_.data() + landing_offset_ + offset_of(slot); }
@@ -127,7 +129,12 @@ class channel final : private message_sink {
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t offset_of(int slot) const { return validate_ ? static_cast<size_t>(slot) * stride_ : 0; }
   int first_slot(int batch) const { return batch == 0 ? 0 : batch_sizes_[0]; }
-  lci::tag_t tag_of_send(int slot) const;
+  // Checked messages are distinguished by their tags, so that each has a place to land in. Others
+  // carry no number, as in other benchmarks.
+  lci::tag_t tag_of_send(int slot) const {
+    const auto thread = static_cast<lci::tag_t>(thread_);
+    return validate_ ? thread << 32 | static_cast<lci::tag_t>(slot) : thread;
+  }
   // Tells a handler which channel and batch a message is for.
   lci::tag_t short_tag(int batch) const { return static_cast<lci::tag_t>(2 * thread_ + batch); }
   payload_key key(int maker, uint64_t number) const;

@@ -8,22 +8,24 @@
 
 namespace perf {
 
-void channel::post_receive(int batch, int slot) {
+// Receives for all messages of a batch.
+void channel::post_receives(int batch) {
   signals& arrival = *arrivals_[static_cast<size_t>(batch)];
-  const auto receive =
-      lci::post_recv_x(peer_, landing(slot), size(), tag_of_send(slot), arrival.comp())
-          .device(device_)
-          .user_context(&arrival)
-          .allow_done(arrival.allows_done());
-  waiter patience;
-  for (;;) {
-    const lci::status_t status = receive();
-    if (status.is_done()) {
-      arrival.count_done(1);
-      return;
+  const lci::comp_t comp = arrival.comp();
+  const bool allow_done = arrival.allows_done();
+  const int first = first_slot(batch);
+  for (int slot = first; slot < first + batch_size(batch);) {
+    const lci::status_t status =
+        lci::post_recv_x(peer_, landing(slot), size(), tag_of_send(slot), comp)
+            .device(device_)
+            .user_context(&arrival)
+            .allow_done(allow_done)();
+    if (__builtin_expect(status.is_retry(), 0)) {
+      progress();
+      continue;
     }
-    if (status.is_posted()) return;
-    patience.after(progress());
+    if (status.is_done()) arrival.count_done(1);
+    ++slot;
   }
 }
 
@@ -32,11 +34,14 @@ void channel::prepare_for(int batch) {
   // Later messages of the partner are ordered behind these by the message that allows them.
   expected_from_[at].store(expected_, std::memory_order_relaxed);
   places_[at].store(0, std::memory_order_relaxed);
+  if (op_ == operation::send) {
+    post_receives(batch);
+    expected_ += static_cast<uint64_t>(batch_size(batch));
+    return;
+  }
   for (int i = 0; i < batch_size(batch); ++i, ++expected_) {
     const int slot = first_slot(batch) + i;
-    if (op_ == operation::send) {
-      post_receive(batch, slot);
-    } else if (op_ == operation::get || op_ == operation::get_signal) {
+    if (op_ == operation::get || op_ == operation::get_signal) {
       fill_payload(key(rank_, expected_), source(slot), size());
     } else if (is_atomic(op_)) {
       fill_payload(key(rank_, expected_), landing(slot), size());

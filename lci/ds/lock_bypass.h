@@ -17,7 +17,8 @@ namespace lci::ds {
 //
 // A thread that may be the owner uses the data in a try_section, any other in a section. A section
 // of the owner takes no lock, but gives up if the lock is taken; one of another thread takes the
-// lock, and then waits until no owner is inside.
+// lock, and then waits until no owner is inside. An owner_section serves for the data of several
+// locks in turn, and only the owner.
 //
 // Thread safety: any thread at any time. A try_section does not block, but for an occasional
 // process_barrier(), and for at most one section of the owner, which must not wait for a lock. A
@@ -88,6 +89,27 @@ class basic_lock_bypass {
     lock_type& lock_;
     const uint32_t slot_;
     bool has_it_;
+  };
+
+  // While it lives, and if it is true, the calling thread is the owner and inside.
+  class owner_section {
+   public:
+    [[gnu::always_inline]] explicit owner_section(basic_lock_bypass& bypass)
+        : bypass_(bypass), slot_(bypass.owner_.try_enter()) {}
+    [[gnu::always_inline]] ~owner_section() {
+      if (*this) bypass_.owner_.leave(slot_);
+    }
+    owner_section(const owner_section&) = delete;
+    owner_section& operator=(const owner_section&) = delete;
+    explicit operator bool() const { return __builtin_expect(slot_ != no_slot, 1); }
+
+    // Whether the calling thread may use what the lock guards until the section ends. False: another
+    // thread uses it.
+    bool may_use(const lock_type& lock) const { return __builtin_expect(!lock.is_locked(), 1); }
+
+   private:
+    basic_lock_bypass& bypass_;
+    const uint32_t slot_;
   };
 
   // As ownership::is_mine.

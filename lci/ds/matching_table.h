@@ -111,20 +111,30 @@ class basic_matching_table {
     static_assert(Links::in_values);
     bucket& b = bucket_of(key);
     const typename Bypass::try_section mine(bypass_, b.lock);
-    if (!mine) return nullptr;
-    matching_link* const first = b.line[0].value;
-    const bool is_there = b.count == 1 && b.line[0].key == key && b.type(0) != type;
-    if (__builtin_expect(!is_there || !same(first), 0)) return nullptr;
-    matching_link* const next = first->next;
-    if (__builtin_expect(next == nullptr, 1)) {
-      b.count = 0;
-      b.types = 0;
-    } else {
-      next->last = first->last;
-      b.line[0].value = next;
-    }
-    return first;
+    return mine ? take_only(b, key, type, same) : nullptr;
   }
+
+  // Several try_take() in a row, which enter the table once. If it is false, the calling thread is
+  // not the one that takes no locks. Other threads may wait while it lives.
+  class takes {
+   public:
+    [[gnu::always_inline]] explicit takes(basic_matching_table& table)
+        : table_(table), mine_(table.bypass_) {}
+    explicit operator bool() const { return static_cast<bool>(mine_); }
+
+    // As that of the table. Requires that this is true.
+    template <class Same>
+    [[gnu::always_inline]] matching_link* try_take(uint64_t key, entry_type type,
+                                                   const Same& same) {
+      static_assert(Links::in_values);
+      bucket& b = table_.bucket_of(key);
+      return mine_.may_use(b.lock) ? take_only(b, key, type, same) : nullptr;
+    }
+
+   private:
+    basic_matching_table& table_;
+    const typename Bypass::owner_section mine_;
+  };
 
   // Whether an entry waits: the one that try_make() returned, unless that was null. It does not
   // throw.
@@ -273,6 +283,25 @@ class basic_matching_table {
     } else {
       return make();
     }
+  }
+
+  // The first entry, removed, if all entries of the bucket are of this key and the other type, and
+  // same(entry) is true; else null.
+  template <class Same>
+  [[gnu::always_inline]] static matching_link* take_only(bucket& b, uint64_t key, entry_type type,
+                                                         const Same& same) {
+    matching_link* const first = b.line[0].value;
+    const bool is_there = b.count == 1 && b.line[0].key == key && b.type(0) != type;
+    if (__builtin_expect(!is_there || !same(first), 0)) return nullptr;
+    matching_link* const next = first->next;
+    if (__builtin_expect(next == nullptr, 1)) {
+      b.count = 0;
+      b.types = 0;
+    } else {
+      next->last = first->last;
+      b.line[0].value = next;
+    }
+    return first;
   }
 
   // Removes and returns the oldest matching entry of line[i]; null if there is none.

@@ -181,6 +181,11 @@ MUTANTS = {
         "has_it_ = !lock_.is_locked();",
         "has_it_ = true;",
     ),
+    "bypass_lock_not_seen_in_between": (
+        "lock_bypass.h",
+        "return __builtin_expect(!lock.is_locked(), 1);",
+        "return static_cast<void>(lock), true;",
+    ),
     "lock_not_exclusive": (
         "spinlock.h",
         "!locked_.exchange(true, std::memory_order_acquire);",

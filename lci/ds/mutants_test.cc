@@ -18,6 +18,7 @@
 #include "lci/ds/biased_lock.h"
 #include "lci/ds/bypass_does_not_wait.h"
 #include "lci/ds/bypass_lock_not_seen.h"
+#include "lci/ds/bypass_lock_not_seen_in_between.h"
 #include "lci/ds/bypass_no_light_barrier.h"
 #include "lci/ds/bypass_no_process_barrier.h"
 #include "lci/ds/gate_end_unordered.h"
@@ -243,8 +244,8 @@ TEST(Mutants, Ownership) {
 }
 
 template <class Bypass>
-maker bypassed(size_t threads, size_t sections) {
-  return [=] { return std::make_unique<bypass_scenario<Bypass>>(threads, sections); };
+maker bypassed(size_t threads, size_t sections, bool together = false) {
+  return [=] { return std::make_unique<bypass_scenario<Bypass>>(threads, sections, together); };
 }
 
 TEST(Mutants, LockBypass) {
@@ -254,7 +255,10 @@ TEST(Mutants, LockBypass) {
   using freed_unordered =
       basic_lock_bypass<scheduled_atomics, 1, 1, 1, owner_freed_unordered::ownership>;
   using lock_not_seen = bypass_lock_not_seen::basic_lock_bypass<scheduled_atomics, 1, 1>;
+  using lock_not_seen_in_between =
+      bypass_lock_not_seen_in_between::basic_lock_bypass<scheduled_atomics, 1, 1>;
   expect_found(bypassed<lock_not_seen>(2, 3), "data race");
+  expect_found(bypassed<lock_not_seen_in_between>(2, 3, true), "data race");
   expect_found(bypassed<no_light_barrier>(2, 2), "data race");
   expect_found(bypassed<no_process_barrier>(2, 2), "data race");
   expect_found(bypassed<does_not_wait>(2, 2), "data race");

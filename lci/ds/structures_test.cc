@@ -168,6 +168,9 @@ TEST(Structures, LockBypass) {
     expect_right([=] { return std::make_unique<bypass_scenario<at_first>>(2, sections); });
   }
   expect_right([] { return std::make_unique<bypass_scenario<immediate>>(3, 2); });
+  for (const size_t sections : {2, 3}) {
+    expect_right([=] { return std::make_unique<bypass_scenario<immediate>>(2, sections, true); });
+  }
 }
 
 TEST(Structures, MatchingQueue) {

@@ -1,5 +1,6 @@
 // Progress: polls the network, and hands each completion to the
 // conversation that it belongs to.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -105,6 +106,66 @@ progress_result_t device_impl_t::progress() {
   }
 }
 
+// Handles and releases these completions, up to two short tagged messages in a row. Returns how many
+// they are. An exception (a handler's, or a failed peer's) must not lose the completions behind it:
+// the first one is stored in *failure.
+[[gnu::always_inline]] inline size_t device_impl_t::on_each(const net::completion* completions,
+                                                            size_t count,
+                                                            std::exception_ptr* failure) {
+  const rt::imm_layout imm = state.imm();
+  size_t i = 0;
+  for (; i < count; ++i) {
+    const net::completion& completion = completions[i];
+    const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
+    try {
+      // Most: a small active message, or one for the default matching engine.
+      if (arrived && rt::is_short(completion.imm)) {
+        on_am(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm),
+              completion.bytes(), completion.size);
+      } else if (arrived && rt::is_short_tagged(completion.imm)) {
+        if (i + 1 < count && rt::matching_engine::is_short_message(completions[i + 1])) break;
+        on_tagged(completion);
+      } else {
+        handle(completion);
+      }
+    } catch (...) {
+      if (*failure == nullptr) *failure = std::current_exception();
+    }
+    // Its bytes are no longer read, in any case.
+    if (arrived && !completion.is_small) net->release(completion);
+  }
+  return i;
+}
+
+// A short tagged message.
+[[gnu::always_inline]] inline void device_impl_t::on_tagged(const net::completion& message) {
+  engines_.find(rt::default_engine, message.rank)
+      .on_eager(packets(), message.rank, rt::short_tag(message.imm), message.bytes(), message.size);
+}
+
+// As on_each(), of all, the first of which are short tagged messages: with less work for each.
+[[gnu::noinline]] void device_impl_t::on_runs(const net::completion* completions, size_t count,
+                                              std::exception_ptr* failure) {
+  while (count > 0) {
+    size_t handled = 0;
+    try {
+      rt::matching_engine& engine = engines_.find(rt::default_engine, completions->rank);
+      handled = engine.on_eager(completions, count, failure);
+      // Its receive does not wait, or not where it is found fast.
+      if (handled == 0) on_tagged(*completions);
+    } catch (...) {
+      if (*failure == nullptr) *failure = std::current_exception();
+    }
+    handled = std::max<size_t>(handled, 1);
+    for (size_t i = 0; i < handled; ++i) {
+      if (!completions[i].is_small) net->release(completions[i]);
+    }
+    handled += on_each(completions + handled, count - handled, failure);
+    completions += handled;
+    count -= handled;
+  }
+}
+
 [[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
   // Not initialized, which would take longer than a poll that finds nothing.
@@ -121,30 +182,9 @@ progress_result_t device_impl_t::progress() {
     return moved ? error_t(errorcode_t::done) : result;
   }
   const rt::progress_scope scope;
-  const rt::imm_layout imm = state.imm();
-  // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
   std::exception_ptr failure;
-  for (size_t i = 0; i < count; ++i) {
-    const net::completion& completion = completions[i];
-    const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
-    try {
-      // Most: a small active message, or one for the default matching engine.
-      if (arrived && rt::is_short(completion.imm)) {
-        on_am(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm),
-              completion.bytes(), completion.size);
-      } else if (arrived && rt::is_short_tagged(completion.imm)) {
-        engines_.find(rt::default_engine, completion.rank)
-            .on_eager(packets(), completion.rank, rt::short_tag(completion.imm), completion.bytes(),
-                      completion.size);
-      } else {
-        handle(completion);
-      }
-    } catch (...) {
-      if (failure == nullptr) failure = std::current_exception();
-    }
-    // Its bytes are no longer read, in any case.
-    if (arrived && !completion.is_small) net->release(completion);
-  }
+  const size_t handled = on_each(completions, count, &failure);
+  if (handled < count) on_runs(completions + handled, count - handled, &failure);
   if (failure != nullptr) std::rethrow_exception(failure);
   return errorcode_t::done;
 }

@@ -210,19 +210,60 @@ void matching_engine::on_eager(packet_pool_impl_t& packets, const matching_key& 
   deliver(static_cast<receive*>(match), key.rank, key.tag, bytes, size);
 }
 
+// Whether a waiting receive is for such a message.
+[[gnu::always_inline]] inline bool matching_engine::is_for(const void* waiting, int rank,
+                                                           tag_t tag) {
+  const matching_key& key = to_entry(waiting)->key;
+  return key.tag == tag && key.rank == rank && key.policy == matching_policy_t::rank_tag &&
+         !key.collective;
+}
+
 void matching_engine::on_eager(packet_pool_impl_t& packets, int rank, tag_t tag, const void* bytes,
                                size_t size) {
   if (__builtin_expect(plain_table_ != nullptr, 1)) {
     ds::matching_link* const found =
-        plain_table_->try_take(hash(rank, tag), entry_type::send, [rank, tag](const void* value) {
-          return to_entry(value)->key ==
-                 matching_key{tag, rank, matching_policy_t::rank_tag, false};
-        });
+        plain_table_->try_take(hash(rank, tag), entry_type::send,
+                               [rank, tag](const void* value) { return is_for(value, rank, tag); });
     if (__builtin_expect(found != nullptr, 1)) {
       return deliver(static_cast<receive*>(to_entry(found)), rank, tag, bytes, size);
     }
   }
   on_eager(packets, {tag, rank, matching_policy_t::rank_tag, false}, bytes, size);
+}
+
+size_t matching_engine::on_eager(const net::completion* messages, size_t count,
+                                 std::exception_ptr* failure) {
+  receive* found[most_at_once];
+  const size_t taken = take_receives(messages, std::min(count, most_at_once), found);
+  for (size_t i = 0; i < taken; ++i) {
+    const net::completion& message = messages[i];
+    try {
+      deliver(found[i], message.rank, short_tag(message.imm), message.bytes(), message.size);
+    } catch (...) {
+      if (*failure == nullptr) *failure = std::current_exception();
+    }
+  }
+  return taken;
+}
+
+// Takes the receives of these messages out of the table, up to the first message whose receive is
+// not found by the short way. Returns how many. The calling thread enters the table once for all.
+[[gnu::always_inline]] inline size_t matching_engine::take_receives(const net::completion* messages,
+                                                                    size_t count, receive** found) {
+  if (__builtin_expect(plain_table_ == nullptr, 0)) return 0;
+  ds::linked_matching_table::takes mine(*plain_table_);
+  if (__builtin_expect(!mine, 0)) return 0;
+  size_t taken = 0;
+  for (; taken < count && is_short_message(messages[taken]); ++taken) {
+    const int rank = messages[taken].rank;
+    const tag_t tag = short_tag(messages[taken].imm);
+    ds::matching_link* const link =
+        mine.try_take(hash(rank, tag), entry_type::send,
+                      [rank, tag](const void* value) { return is_for(value, rank, tag); });
+    if (link == nullptr) break;
+    found[taken] = static_cast<receive*>(to_entry(link));
+  }
+  return taken;
 }
 
 [[gnu::always_inline]] inline void matching_engine::deliver(receive* waiting, int rank, tag_t tag,

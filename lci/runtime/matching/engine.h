@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <variant>
@@ -16,12 +17,14 @@
 #include "lci/ds/matching_table.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
+#include "lci/net/op.h"
 #include "lci/observe/clock.h"
 #include "lci/observe/recorder.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/core/rank_group.h"
 #include "lci/runtime/core/rank_state.h"
+#include "lci/runtime/core/wire.h"
 #include "lci/runtime/protocol/operation.h"
 #include "lci/runtime/protocol/rendezvous.h"
 
@@ -86,6 +89,15 @@ class matching_engine : public live_object {
                 size_t size);
   // The same of the default policy, by a shorter way.
   void on_eager(packet_pool_impl_t& packets, int rank, tag_t tag, const void* bytes, size_t size);
+  // The same of several such messages, with less work for each: of the first of these completions
+  // that are short tagged messages whose receives wait. Returns how many, which may be 0: the next
+  // one is left to the function above. The first exception that a completion object throws is
+  // stored in *failure, unless one is there.
+  size_t on_eager(const net::completion* messages, size_t count, std::exception_ptr* failure);
+  // Whether the completion is a message for the two functions above, of the default engine.
+  static bool is_short_message(const net::completion& completion) {
+    return completion.kind == net::completion_kind::recv && is_short_tagged(completion.imm);
+  }
   // A message has been announced, and will be accepted or rejected through `conversations`.
   void on_announced(rendezvous& conversations, const announcement& announced);
 
@@ -130,6 +142,9 @@ class matching_engine : public live_object {
     bool eager = false;
   };
 
+  // Messages whose receives are taken out together.
+  static constexpr size_t most_at_once = 16;
+
   // By the attribute matching_engine_type.
   using entries_type = std::variant<ds::linked_matching_table, ds::matching_queue>;
   using values_type = std::variant<ds::matching_table, ds::matching_queue>;
@@ -159,6 +174,8 @@ class matching_engine : public live_object {
   entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
   void look_for_lost(int rank, bool collective);
   error_t take(receive* posted, unexpected* found, status_t* status);
+  static bool is_for(const void* waiting, int rank, tag_t tag);
+  size_t take_receives(const net::completion* messages, size_t count, receive** found);
   void deliver(receive* waiting, int rank, tag_t tag, const void* bytes, size_t size);
   void count_unexpected(size_t size);
   unexpected* keep(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,

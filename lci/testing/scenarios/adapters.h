@@ -89,11 +89,21 @@ class short_ways : public Table {
   }
   template <class Same, class Make>
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
-    matching_link* const found = Table::try_take(key, type, same);
+    matching_link* const found = try_take(key, type, same);
     if (found != nullptr) return found;
     auto* const made = static_cast<matching_link*>(make());
     const bool waits = Table::try_wait(key, type, [made] { return made; });
     return waits ? nullptr : Table::insert(key, type, same, [made] { return made; });
+  }
+
+ private:
+  template <class Same>
+  matching_link* try_take(uint64_t key, entry_type type, const Same& same) {
+    {
+      typename Table::takes mine(*this);
+      if (mine) return mine.try_take(key, type, same);
+    }
+    return Table::try_take(key, type, same);
   }
 };
 

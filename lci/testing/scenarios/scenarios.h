@@ -297,14 +297,18 @@ class biased_lock_scenario : public scenario {
 };
 
 // Threads use numbers under two locks that the owner of a bypass does not take. Each thread does so
-// `sections` times, with the locks in turns.
+// `sections` times, with the locks in turns. `together`: the owner enters once for several uses.
 template <class Bypass>
 class bypass_scenario : public scenario {
  public:
-  bypass_scenario(size_t threads, size_t sections) : threads_(threads), sections_(sections) {}
+  bypass_scenario(size_t threads, size_t sections, bool together = false)
+      : threads_(threads), sections_(sections), together_(together) {}
   size_t threads() const override { return threads_; }
   void run(size_t number) override {
-    for (size_t i = 0; i < sections_; ++i) use(&places_[(number + i) % 2]);
+    for (size_t i = 0; i < sections_; ++i) {
+      if (together_) i += use_as_owner(number + i, sections_ - i);
+      if (i < sections_) use(&places_[(number + i) % 2]);
+    }
   }
   std::string finish() override {
     const size_t sum = places_[0].number + places_[1].number;
@@ -332,8 +336,21 @@ class bypass_scenario : public scenario {
     used->add();
   }
 
+  // Up to `most` uses, as far as the calling thread is the owner. Returns how many.
+  size_t use_as_owner(size_t first, size_t most) {
+    const typename Bypass::owner_section mine(bypass_);
+    size_t uses = 0;
+    for (; mine && uses < most; ++uses) {
+      place& used = places_[(first + uses) % 2];
+      if (!mine.may_use(used.lock)) break;
+      used.add();
+    }
+    return uses;
+  }
+
   const size_t threads_;
   const size_t sections_;
+  const bool together_;
   std::array<place, 2> places_;
   Bypass bypass_;
 };
