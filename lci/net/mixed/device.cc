@@ -106,6 +106,9 @@ error_t mixed_device::poll(completion* out, size_t max, size_t* count) {
 }
 
 error_t mixed_device::poll_near(completion* out, size_t max, size_t* count) {
+  const uint32_t polls = near_polls_.load(std::memory_order_relaxed) + 1;
+  near_polls_.store(polls, std::memory_order_relaxed);
+  if (polls % polls_per_look != 0 && near_->seems_idle()) return errorcode_t::retry;
   const error_t result = near_->poll(out, max, count);
   for (size_t i = 0; i < *count; ++i) {
     completion& translated = out[i];

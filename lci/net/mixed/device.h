@@ -55,8 +55,9 @@ class mixed_device final : public device {
   const device_limits near_limits_;
   const device_limits far_limits_;
   // Counted by all threads that poll (not each by itself: one may poll several devices in turn).
-  // The counter is not exact: an addition may get lost.
+  // The counters are not exact: an addition may get lost.
   alignas(64) std::atomic<uint32_t> since_look_{0};
+  std::atomic<uint32_t> near_polls_{0};
   // The far one ends first: its end may need neighbors to poll their far device, and neighbors that
   // wait for nothing near do so.
   alignas(64) const std::unique_ptr<device> near_;

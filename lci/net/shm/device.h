@@ -1,6 +1,7 @@
 #ifndef LCI_NET_SHM_DEVICE_H_
 #define LCI_NET_SHM_DEVICE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -69,6 +70,8 @@ class shm_device final : public device {
   error_t post_inline_put_imm(const op& operation, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
+  // There is more to wait for than a message.
+  void needs_polls() { next_event_.store(nullptr, std::memory_order_relaxed); }
 
   error_t poll_all(completion* out, size_t max, size_t* count);
   size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
@@ -108,7 +111,7 @@ class shm_device final : public device {
   int next_rank_ = 0;                                   // where the next poll begins
   int active_rank_;                                     // sender of the last message; or this rank
   uint32_t polls_ = 0;
-  uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
+  uint32_t last_found_ = 0;  // polls_ when something was found last
   int next_check_ = 0;       // the rank whose program was checked last
 };
 

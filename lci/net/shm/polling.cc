@@ -15,11 +15,10 @@ constexpr int checks_of_all = 16;
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
 static_assert(polls_between_checks % polls_of_one == 0);
-// The interval where that ring has nothing now, but had during the last polls_of_hope polls. Not
-// for longer: a thread that polls seldom has to find all messages with one poll.
-constexpr uint32_t idle_polls_of_one = 4;
-constexpr uint32_t polls_of_hope = 64;
-static_assert(polls_of_one % idle_polls_of_one == 0);
+// Where that ring has nothing now, but had during the last polls_of_hope polls, a glance at it may
+// replace polls (seems_idle). Not for longer: a thread that polls seldom has to find all messages
+// with one poll.
+constexpr uint32_t polls_of_hope = 16;
 // Rings that one poll looks at, besides the one that had something last. A look at an idle ring
 // costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message
 // takes.
@@ -57,17 +56,13 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (__builtin_expect(++polls_ % polls_of_one != 0 && cooperative_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
-    const size_t taken = from.has_none() ? 0 : take_common(from, rank, out, max);
+    const size_t taken = take_common(from, rank, out, max);
     if (taken > 0) {
       from.reclaim();
       *count = taken;
       last_found_ = polls_;
+      next_event_.store(from.next_word(), std::memory_order_relaxed);
       return errorcode_t::done;
-    }
-    // The next message usually comes from the same peer.
-    if (polls_ - last_found_ < polls_of_hope && polls_ % idle_polls_of_one != 0 && from.is_idle() &&
-        requests_.idle()) {
-      return errorcode_t::retry;
     }
   }
   return poll_all(out, max, count);
@@ -91,11 +86,11 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
                                filled.size = size;
                                return filled.small;
                              });
-    if (taken == max) return taken;
+    if (taken == max || from.has_none()) return taken;
     incoming message;
     if (from.next_of(ring_message_kind::send, 0, most, &message)) {
       fill(&out[taken], rank, message);
-    } else if (from.has_none() || !take_notification(from, rank, &out[taken])) {
+    } else if (!take_notification(from, rank, &out[taken])) {
       return taken;
     }
     if (++taken == max) return taken;
@@ -137,6 +132,11 @@ bool shm_device::take_notification(ring_reader& from, int rank, completion* out)
   if (polls_ % polls_between_checks == 0) check_for_failures();
   if (__builtin_expect(health_.has_suspects(), 0)) report_failures(&results);
   *count = static_cast<size_t>(results.next - out);
+  if (results.moved) last_found_ = polls_;
+  const ring_reader& likely = reader(active_rank_);
+  const bool may_glance = polls_ - last_found_ < polls_of_hope && likely.is_idle() &&
+                          requests_.idle() && cooperative_.idle();
+  next_event_.store(may_glance ? likely.next_word() : nullptr, std::memory_order_relaxed);
   return results.moved ? errorcode_t::done : errorcode_t::retry;
 }
 

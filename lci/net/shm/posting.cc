@@ -165,6 +165,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (through_ring) {
     const error_t posted =
         fits_in_message ? post_inline_put_imm(operation, to) : requests_.post(operation, to);
+    if (posted.is_posted()) needs_polls();
     return posted.is_retry() ? full(operation.rank) : posted;
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
@@ -192,6 +193,7 @@ error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer
   large_puts_.began(*path, operation.rank, operation.size);
   const error_t posted = *path == copy_path::kernel ? cooperative_.put(operation, remote, to, begin)
                                                     : requests_.post(operation, to, begin);
+  if (posted.is_posted()) needs_polls();
   if (posted.is_done() || posted.is_posted()) return posted;
   large_puts_.gave_up(*path, operation.rank, operation.size);
   return posted.is_retry() ? full(operation.rank) : posted;

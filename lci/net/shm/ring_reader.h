@@ -104,6 +104,11 @@ class alignas(cache_line_size) basic_ring_reader {
     return cells_[next_].word.load(std::memory_order_relaxed) == 0 && unpublished_ <= quarter_;
   }
 
+  // It becomes nonzero with the next message.
+  const typename Atomics::template atomic<uint64_t>* next_word() const {
+    return &cells_[next_].word;
+  }
+
   // next() would find nothing.
   bool has_none() const { return cells_[next_].word.load(std::memory_order_relaxed) == 0; }
 

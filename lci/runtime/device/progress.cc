@@ -65,8 +65,12 @@ progress_result_t device_impl_t::progress() {
   // (No atomic addition, which would take as long as the rest.)
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
-  return __builtin_expect((polls & others_mask_) != 0, 1) ? progress_alone()
-                                                          : progress_with_others();
+  if (__builtin_expect((polls & others_mask_) == 0, 0)) return progress_with_others();
+  if (polls % net::device::polls_per_look != 0 && net->seems_idle() && backlog.empty() &&
+      !state.has_pending_collectives()) {
+    return errorcode_t::retry;
+  }
+  return progress_alone();
 }
 
 [[gnu::noinline]] error_t device_impl_t::progress_with_others() {
@@ -166,7 +170,7 @@ progress_result_t device_impl_t::progress() {
   }
 }
 
-[[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
+[[gnu::noinline]] error_t device_impl_t::progress_alone() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
   // Not initialized, which would take longer than a poll that finds nothing.
   // (Of words, since the compiler guards the stack behind arrays of characters.)
