@@ -130,16 +130,22 @@ class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
         post_short_registered<post_form_t::am>(get_tag(), get_remote_comp())) {
       return done(get_tag());
     }
-    post_args_t args = this->args(post_form_t::am, direction_t::OUT);
-    args.tag = get_tag();
-    args.remote_comp = get_remote_comp();
+    return post_in_full(*this);
+  }
+
+ private:
+  // Takes a copy, so that the address of the object itself is not taken.
+  [[gnu::noinline, gnu::cold]] static status_t post_in_full(post_am_x op) {
+    post_args_t args = op.args(post_form_t::am, direction_t::OUT);
+    args.tag = op.get_tag();
+    args.remote_comp = op.get_remote_comp();
     return post(args);
   }
 };
 /// post_am_x with the default of every option.
 /// @relates post_am_x
-inline status_t post_am(int rank, const void* local_buffer, size_t size, comp_t local_comp,
-                        rcomp_t remote_comp) {
+[[gnu::always_inline]] inline status_t post_am(int rank, const void* local_buffer, size_t size,
+                                               comp_t local_comp, rcomp_t remote_comp) {
   return post_am_x(rank, local_buffer, size, local_comp, remote_comp)();
 }
 
@@ -189,13 +195,18 @@ class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const
          post_short_registered<post_form_t::send>(get_tag()))) {
       return done(get_tag());
     }
-    return post(args(post_form_t::send, direction_t::OUT));
+    return post_in_full(*this);
+  }
+
+ private:
+  [[gnu::noinline, gnu::cold]] static status_t post_in_full(post_send_x op) {
+    return post(op.args(post_form_t::send, direction_t::OUT));
   }
 };
 /// post_send_x with the default of every option.
 /// @relates post_send_x
-inline status_t post_send(int rank, const void* local_buffer, size_t size, tag_t tag,
-                          comp_t local_comp) {
+[[gnu::always_inline]] inline status_t post_send(int rank, const void* local_buffer, size_t size,
+                                                 tag_t tag, comp_t local_comp) {
   return post_send_x(rank, local_buffer, size, tag, local_comp)();
 }
 
