@@ -6,11 +6,11 @@
 // and completes in a queue. PAUSE: in milliseconds.
 //
 // Phases of ROUNDS rounds, behind one to warm up, which has more: a thread executes no locked
-// instructions only after it has used a device alone for some time. In a round rank 0 posts BURST messages to
-// rank 1, which posts as many back as soon as it has them and says so through the pipe. Then rank 0
-// waits for PAUSE, so that they must be there, and polls until it has them. The phases counted are
-// the part of rank 0 that goes through a function called counted_..., another in each phase. Rank 0
-// prints how many polls a round took.
+// instructions only after it has used a device alone for some time. In a round rank 0 posts BURST
+// messages to rank 1, which posts as many back as soon as it has them and says so through the pipe.
+// Then rank 0 waits for PAUSE, so that they must be there, and polls until it has them. The phases
+// counted are the part of rank 0 that goes through a function called counted_..., another in each
+// phase. Rank 0 prints how many polls a round took.
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>

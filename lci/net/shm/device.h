@@ -74,6 +74,8 @@ class shm_device final : public device {
   void needs_polls() { next_event_.store(nullptr, std::memory_order_relaxed); }
 
   error_t poll_all(completion* out, size_t max, size_t* count);
+  size_t take_next(ring_reader& from, int rank, completion* out, size_t max);
+  size_t take_more(ring_reader& from, int rank, completion* out, size_t max);
   size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
   bool take_notification(ring_reader& from, int rank, completion* out);
   bool visit(int rank, batch* out);

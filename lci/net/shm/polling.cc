@@ -33,7 +33,17 @@ uint64_t make_lease(int rank, uint32_t first_cell) {
   return static_cast<uint64_t>(rank) << 32 | first_cell;
 }
 
-// All that a receive has.
+// All that a receive has whose bytes are in the completion, but for these.
+[[gnu::always_inline]] inline void fill_small(completion* out, int rank, uint32_t imm,
+                                              uint32_t size) {
+  out->kind = completion_kind::recv;
+  out->is_small = true;
+  out->rank = rank;
+  out->imm = imm;
+  out->size = size;
+}
+
+// All that another receive has.
 inline void fill(completion* out, int rank, const incoming& message) {
   out->kind = completion_kind::recv;
   out->rank = rank;
@@ -56,7 +66,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (__builtin_expect(++polls_ % polls_of_one != 0 && cooperative_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
-    const size_t taken = take_common(from, rank, out, max);
+    const size_t taken = take_next(from, rank, out, max);
     if (taken > 0) {
       from.reclaim();
       *count = taken;
@@ -66,6 +76,24 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
     }
   }
   return poll_all(out, max, count);
+}
+
+// As take_common(). Messages that come one at a time take the shortest way.
+[[gnu::always_inline]] inline size_t shm_device::take_next(ring_reader& from, int rank,
+                                                           completion* out, size_t max) {
+  const auto give = [out, rank](uint32_t imm, uint32_t size) {
+    fill_small(out, rank, imm, size);
+    return out->small;
+  };
+  const size_t taken = from.take_one_small(ring_message_kind::send, give) ? 1 : 0;
+  if (taken == max || from.has_none()) return taken;
+  return taken + take_more(from, rank, out + taken, max - taken);
+}
+
+// take_common() where a call does not matter.
+[[gnu::noinline]] size_t shm_device::take_more(ring_reader& from, int rank, completion* out,
+                                               size_t max) {
+  return take_common(from, rank, out, max);
 }
 
 // Takes the most common messages up to the first of another kind, and returns their number. (Here,
@@ -78,13 +106,8 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
     completion* const rest = out + taken;
     taken += from.take_small(ring_message_kind::send, max - taken,
                              [rest, rank](size_t i, uint32_t imm, uint32_t size) {
-                               completion& filled = rest[i];
-                               filled.kind = completion_kind::recv;
-                               filled.is_small = true;
-                               filled.rank = rank;
-                               filled.imm = imm;
-                               filled.size = size;
-                               return filled.small;
+                               fill_small(&rest[i], rank, imm, size);
+                               return rest[i].small;
                              });
     if (taken == max || from.has_none()) return taken;
     incoming message;

@@ -112,6 +112,46 @@ TEST_F(Ring, FillsUpAndContinues) {
   }
 }
 
+// Small messages one at a time and several at a time, over many laps, while another one is kept.
+TEST_F(Ring, SmallMessagesGoRoundBesideOneThatIsKept) {
+  struct {
+    uint32_t imm;
+    unsigned char bytes[ring_reader::most_small];
+  } found[2];
+  const auto give = [&found](size_t i, uint32_t imm, uint32_t) {
+    found[i].imm = imm;
+    return found[i].bytes;
+  };
+  const auto give_one = [&give](uint32_t imm, uint32_t size) { return give(0, imm, size); };
+  incoming kept;
+  for (uint32_t i = 0; i < 20 * cells; i += 3) {
+    // For a sixteenth of a lap, beginning at different cells.
+    if (i % 48 == 0) {
+      if (i > 0) reader_.free(kept.first_cell, kept.size);
+      ASSERT_TRUE(write({1, 2, 3}));
+      ASSERT_EQ(reader_.next(&kept), ring_reader::result::message);
+    }
+    for (uint32_t k = 0; k < 3; ++k) ASSERT_TRUE(write({1, static_cast<unsigned char>(i)}, i + k));
+    ASSERT_TRUE(reader_.take_one_small(ring_message_kind::send, give_one));
+    EXPECT_EQ(found[0].imm, i);
+    EXPECT_EQ(found[0].bytes[1], static_cast<unsigned char>(i));
+    ASSERT_EQ(reader_.take_small(ring_message_kind::send, 2, give), 2u);
+    EXPECT_EQ(found[0].imm, i + 1);
+    EXPECT_EQ(found[1].imm, i + 2);
+    EXPECT_FALSE(reader_.take_one_small(ring_message_kind::send, give_one));
+    reader_.reclaim();
+  }
+  // Only such that come one at a time.
+  reader_.free(kept.first_cell, kept.size);
+  for (uint32_t i = 0; i < 5 * cells; ++i) {
+    ASSERT_TRUE(write({}, i));
+    ASSERT_FALSE(reader_.take_one_small(ring_message_kind::put_done, give_one));
+    ASSERT_TRUE(reader_.take_one_small(ring_message_kind::send, give_one));
+    EXPECT_EQ(found[0].imm, i);
+    reader_.reclaim();
+  }
+}
+
 TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
   const std::vector<unsigned char> largest(max_size);
   for (int i = 0; i < 1000; ++i) {

@@ -130,8 +130,10 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   bool advance_collectives();
   std::chrono::microseconds arm_alone();
   void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
-  size_t on_each(const net::completion* completions, size_t count, std::exception_ptr* failure);
-  void on_runs(const net::completion* completions, size_t count, std::exception_ptr* failure);
+  const net::completion* on_each(const net::completion* next, const net::completion* end,
+                                 std::exception_ptr* failure);
+  void on_runs(const net::completion* next, const net::completion* end,
+               std::exception_ptr* failure);
   void on_tagged(const net::completion& message);
   void on_announced(int rank, const rt::rts_header& header);
   void handle(const net::completion& completion);

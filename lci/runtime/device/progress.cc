@@ -110,16 +110,14 @@ progress_result_t device_impl_t::progress() {
   }
 }
 
-// Handles and releases these completions, up to two short tagged messages in a row. Returns how many
-// they are. An exception (a handler's, or a failed peer's) must not lose the completions behind it:
-// the first one is stored in *failure.
-[[gnu::always_inline]] inline size_t device_impl_t::on_each(const net::completion* completions,
-                                                            size_t count,
-                                                            std::exception_ptr* failure) {
+// Handles and releases completions from `next` on, up to two short tagged messages in a row. Returns
+// the first one that it has not handled, or `end`. An exception (a handler's, or a failed peer's) must
+// not lose the completions behind it: the first one is stored in *failure.
+[[gnu::always_inline]] inline const net::completion* device_impl_t::on_each(
+    const net::completion* next, const net::completion* end, std::exception_ptr* failure) {
   const rt::imm_layout imm = state.imm();
-  size_t i = 0;
-  for (; i < count; ++i) {
-    const net::completion& completion = completions[i];
+  for (; next != end; ++next) {
+    const net::completion& completion = *next;
     const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
     try {
       // Most: a small active message, or one for the default matching engine.
@@ -127,7 +125,7 @@ progress_result_t device_impl_t::progress() {
         on_am(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm),
               completion.bytes(), completion.size);
       } else if (arrived && rt::is_short_tagged(completion.imm)) {
-        if (i + 1 < count && rt::matching_engine::is_short_message(completions[i + 1])) break;
+        if (next + 1 != end && rt::matching_engine::is_short_message(next[1])) break;
         on_tagged(completion);
       } else {
         handle(completion);
@@ -138,7 +136,7 @@ progress_result_t device_impl_t::progress() {
     // Its bytes are no longer read, in any case.
     if (arrived && !completion.is_small) net->release(completion);
   }
-  return i;
+  return next;
 }
 
 // A short tagged message.
@@ -148,25 +146,23 @@ progress_result_t device_impl_t::progress() {
 }
 
 // As on_each(), of all, the first of which are short tagged messages: with less work for each.
-[[gnu::noinline]] void device_impl_t::on_runs(const net::completion* completions, size_t count,
+[[gnu::noinline]] void device_impl_t::on_runs(const net::completion* next,
+                                              const net::completion* end,
                                               std::exception_ptr* failure) {
-  while (count > 0) {
+  while (next != end) {
     size_t handled = 0;
     try {
-      rt::matching_engine& engine = engines_.find(rt::default_engine, completions->rank);
-      handled = engine.on_eager(completions, count, failure);
+      rt::matching_engine& engine = engines_.find(rt::default_engine, next->rank);
+      handled = engine.on_eager(next, static_cast<size_t>(end - next), failure);
       // Its receive does not wait, or not where it is found fast.
-      if (handled == 0) on_tagged(*completions);
+      if (handled == 0) on_tagged(*next);
     } catch (...) {
       if (*failure == nullptr) *failure = std::current_exception();
     }
-    handled = std::max<size_t>(handled, 1);
-    for (size_t i = 0; i < handled; ++i) {
-      if (!completions[i].is_small) net->release(completions[i]);
+    for (handled = std::max<size_t>(handled, 1); handled > 0; --handled, ++next) {
+      if (!next->is_small) net->release(*next);
     }
-    handled += on_each(completions + handled, count - handled, failure);
-    completions += handled;
-    count -= handled;
+    next = on_each(next, end, failure);
   }
 }
 
@@ -187,8 +183,9 @@ progress_result_t device_impl_t::progress() {
   }
   const rt::progress_scope scope;
   std::exception_ptr failure;
-  const size_t handled = on_each(completions, count, &failure);
-  if (handled < count) on_runs(completions + handled, count - handled, &failure);
+  const net::completion* const end = completions + count;
+  const net::completion* const next = on_each(completions, end, &failure);
+  if (next != end) on_runs(next, end, &failure);
   if (failure != nullptr) std::rethrow_exception(failure);
   return errorcode_t::done;
 }
