@@ -240,12 +240,16 @@ class endpoint {
     double begin = round_trips == nullptr ? 0 : now_us();
     for (uint64_t i = 0; i < n; ++i) {
       // The next receive follows the send, as in programs with blocking sends and receives.
-      if (job_.rank == 0) post(0);
-      if (job_.rank == 0 && i > 0) post_next_receive();
+      if (job_.rank == 0) {
+        post(0);
+        if (i > 0) post_next_receive();
+      }
       ++wanted;
       wait_until([&] { return arrived(wanted) >= wanted; });
-      if (job_.rank == 1) post(0);
-      if (job_.rank == 1) post_next_receive();
+      if (job_.rank == 1) {
+        post(0);
+        post_next_receive();
+      }
       wait_until([this] { return sent() >= posted_; });
       if (round_trips == nullptr || job_.rank == 1) continue;
       const double end = now_us();

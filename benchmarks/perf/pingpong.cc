@@ -26,13 +26,17 @@ class pingpong final : public pattern {
     // call a blocking send and a blocking receive.
     const bool late = way.may_expect_late();
     for (uint64_t i = 0; i < n; ++i) {
-      if (first_) serve();
-      if (first_ && late && i > 0) way.expect_batch(0);
+      if (first_) {
+        serve();
+        if (late && i > 0) way.expect_batch(0);
+      }
       way.wait_until([&way] { return way.batch_has_arrived(0); });
       way.check_batch(0);
       if (!late && i + 1 < n) way.expect_batch(0);
-      if (!first_) serve();
-      if (!first_ && late && i + 1 < n) way.expect_batch(0);
+      if (!first_) {
+        serve();
+        if (late && i + 1 < n) way.expect_batch(0);
+      }
       way.wait_until([&way] { return way.batch_is_complete(0); });
     }
     const uint64_t end = now();

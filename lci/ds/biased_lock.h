@@ -55,20 +55,10 @@ class basic_biased_lock {
 
   // Takes the lock without a call if the calling thread is its owner: a fast path in addition to
   // try_lock.
-  class owner_guard {
+  class owner_guard : public Owner<Atomics>::stay {
    public:
     [[gnu::always_inline]] explicit owner_guard(basic_biased_lock& lock)
-        : lock_(lock), slot_(lock.owner_.try_enter()) {}
-    [[gnu::always_inline]] ~owner_guard() {
-      if (*this) lock_.owner_.leave(slot_);
-    }
-    owner_guard(const owner_guard&) = delete;
-    owner_guard& operator=(const owner_guard&) = delete;
-    explicit operator bool() const { return __builtin_expect(slot_ != slots, 1); }
-
-   private:
-    basic_biased_lock& lock_;
-    const uint32_t slot_;
+        : Owner<Atomics>::stay(lock.owner_) {}
   };
 
   // As ownership::is_mine.

@@ -92,24 +92,14 @@ class basic_lock_bypass {
   };
 
   // While it lives, and if it is true, the calling thread is the owner and inside.
-  class owner_section {
+  class owner_section : public Owner<Atomics>::stay {
    public:
     [[gnu::always_inline]] explicit owner_section(basic_lock_bypass& bypass)
-        : bypass_(bypass), slot_(bypass.owner_.try_enter()) {}
-    [[gnu::always_inline]] ~owner_section() {
-      if (*this) bypass_.owner_.leave(slot_);
-    }
-    owner_section(const owner_section&) = delete;
-    owner_section& operator=(const owner_section&) = delete;
-    explicit operator bool() const { return __builtin_expect(slot_ != no_slot, 1); }
+        : Owner<Atomics>::stay(bypass.owner_) {}
 
     // Whether the calling thread may use what the lock guards until the section ends. False: another
     // thread uses it.
     bool may_use(const lock_type& lock) const { return __builtin_expect(!lock.is_locked(), 1); }
-
-   private:
-    basic_lock_bypass& bypass_;
-    const uint32_t slot_;
   };
 
   // As ownership::is_mine.

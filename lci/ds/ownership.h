@@ -51,6 +51,23 @@ class ownership {
     inside_[slot].store(false, std::memory_order_release);  // B1
   }
 
+  // While it lives, and if it is true, the calling thread is the owner and inside.
+  class stay {
+   public:
+    [[gnu::always_inline]] explicit stay(ownership& owned)
+        : owned_(owned), slot_(owned.try_enter()) {}
+    [[gnu::always_inline]] ~stay() {
+      if (*this) owned_.leave(slot_);
+    }
+    stay(const stay&) = delete;
+    stay& operator=(const stay&) = delete;
+    explicit operator bool() const { return __builtin_expect(slot_ != slots, 1); }
+
+   private:
+    ownership& owned_;
+    const uint32_t slot_;
+  };
+
   // Whether the calling thread is the owner. Exact for the owner; another thread may become the
   // owner.
   bool is_mine() const {

@@ -75,7 +75,6 @@ class shm_device final : public device {
 
   error_t poll_all(completion* out, size_t max, size_t* count);
   size_t take_next(ring_reader& from, int rank, completion* out, size_t max);
-  size_t take_more(ring_reader& from, int rank, completion* out, size_t max);
   size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
   bool take_notification(ring_reader& from, int rank, completion* out);
   bool visit(int rank, batch* out);

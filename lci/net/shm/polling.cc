@@ -33,14 +33,19 @@ uint64_t make_lease(int rank, uint32_t first_cell) {
   return static_cast<uint64_t>(rank) << 32 | first_cell;
 }
 
-// All that a receive has whose bytes are in the completion, but for these.
-[[gnu::always_inline]] inline void fill_small(completion* out, int rank, uint32_t imm,
-                                              uint32_t size) {
-  out->kind = completion_kind::recv;
-  out->is_small = true;
-  out->rank = rank;
-  out->imm = imm;
-  out->size = size;
+// Takes messages in a row whose bytes fit into the completion, and returns their number.
+[[gnu::always_inline]] inline size_t take_small(ring_reader& from, int rank, completion* out,
+                                                size_t max) {
+  return from.take_small(ring_message_kind::send, max,
+                         [out, rank](size_t i, uint32_t imm, uint32_t size) {
+                           completion& filled = out[i];
+                           filled.kind = completion_kind::recv;
+                           filled.is_small = true;
+                           filled.rank = rank;
+                           filled.imm = imm;
+                           filled.size = size;
+                           return filled.small;
+                         });
 }
 
 // All that another receive has.
@@ -81,34 +86,18 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
 // As take_common(). Messages that come one at a time take the shortest way.
 [[gnu::always_inline]] inline size_t shm_device::take_next(ring_reader& from, int rank,
                                                            completion* out, size_t max) {
-  const auto give = [out, rank](uint32_t imm, uint32_t size) {
-    fill_small(out, rank, imm, size);
-    return out->small;
-  };
-  const size_t taken = from.take_one_small(ring_message_kind::send, give) ? 1 : 0;
+  const size_t taken = take_small(from, rank, out, 1);
   if (taken == max || from.has_none()) return taken;
-  return taken + take_more(from, rank, out + taken, max - taken);
+  return taken + take_common(from, rank, out + taken, max - taken);
 }
 
-// take_common() where a call does not matter.
-[[gnu::noinline]] size_t shm_device::take_more(ring_reader& from, int rank, completion* out,
-                                               size_t max) {
-  return take_common(from, rank, out, max);
-}
-
-// Takes the most common messages up to the first of another kind, and returns their number. (Here,
-// without one more call.)
-[[gnu::always_inline]] inline size_t shm_device::take_common(ring_reader& from, int rank,
-                                                             completion* out, size_t max) {
+// Takes the most common messages up to the first of another kind, and returns their number.
+[[gnu::noinline]] size_t shm_device::take_common(ring_reader& from, int rank, completion* out,
+                                                 size_t max) {
   const auto most = static_cast<uint32_t>(limits().max_send);
   size_t taken = 0;
   for (;;) {
-    completion* const rest = out + taken;
-    taken += from.take_small(ring_message_kind::send, max - taken,
-                             [rest, rank](size_t i, uint32_t imm, uint32_t size) {
-                               fill_small(&rest[i], rank, imm, size);
-                               return rest[i].small;
-                             });
+    taken += take_small(from, rank, out + taken, max - taken);
     if (taken == max || from.has_none()) return taken;
     incoming message;
     if (from.next_of(ring_message_kind::send, 0, most, &message)) {

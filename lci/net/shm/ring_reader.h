@@ -99,39 +99,16 @@ class alignas(cache_line_size) basic_ring_reader {
   }
   static constexpr size_t most_small = cell_size - word_size;
 
-  // The same of one message, in fewer instructions. Returns whether there was one.
-  template <class Give>
-  [[gnu::always_inline]] bool take_one_small(ring_message_kind kind, const Give& give) {
-    const uint32_t at = next_;
-    const uint64_t word = look(at);
-    if (static_cast<uint32_t>(word) - low_word(kind, 0) > most_small) return false;
-    unsigned char* const small = give(imm_in(word), size_in(word));
-    Atomics::plain_read(cells_[at].bytes, most_small);
-    std::memcpy(small, cells_[at].bytes, most_small);
-    const bool is_front = freed_ == published_ + unpublished_;
-    next_ = (at + 1) & (count_ - 1);
-    ++unpublished_;
-    if (__builtin_expect(is_front, 1)) {
-      ++freed_;
-    } else {
-      spans_[at].store(1, std::memory_order_relaxed);
-      free_front();
-    }
-    return true;
-  }
-
-  // Neither next() nor reclaim() would do anything. A look, which is cheaper.
-  bool is_idle() const {
-    return cells_[next_].word.load(std::memory_order_relaxed) == 0 && unpublished_ <= quarter_;
-  }
-
   // It becomes nonzero with the next message.
   const typename Atomics::template atomic<uint64_t>* next_word() const {
     return &cells_[next_].word;
   }
 
   // next() would find nothing.
-  bool has_none() const { return cells_[next_].word.load(std::memory_order_relaxed) == 0; }
+  bool has_none() const { return next_word()->load(std::memory_order_relaxed) == 0; }
+
+  // Neither next() nor reclaim() would do anything. A look, which is cheaper.
+  bool is_idle() const { return has_none() && unpublished_ <= quarter_; }
 
   // Ends the use of a message. Messages may be freed in any order; the sender has their cells back
   // after a reclaim().

@@ -122,7 +122,6 @@ TEST_F(Ring, SmallMessagesGoRoundBesideOneThatIsKept) {
     found[i].imm = imm;
     return found[i].bytes;
   };
-  const auto give_one = [&give](uint32_t imm, uint32_t size) { return give(0, imm, size); };
   incoming kept;
   for (uint32_t i = 0; i < 20 * cells; i += 3) {
     // For a sixteenth of a lap, beginning at different cells.
@@ -132,21 +131,21 @@ TEST_F(Ring, SmallMessagesGoRoundBesideOneThatIsKept) {
       ASSERT_EQ(reader_.next(&kept), ring_reader::result::message);
     }
     for (uint32_t k = 0; k < 3; ++k) ASSERT_TRUE(write({1, static_cast<unsigned char>(i)}, i + k));
-    ASSERT_TRUE(reader_.take_one_small(ring_message_kind::send, give_one));
+    ASSERT_EQ(reader_.take_small(ring_message_kind::send, 1, give), 1u);
     EXPECT_EQ(found[0].imm, i);
     EXPECT_EQ(found[0].bytes[1], static_cast<unsigned char>(i));
     ASSERT_EQ(reader_.take_small(ring_message_kind::send, 2, give), 2u);
     EXPECT_EQ(found[0].imm, i + 1);
     EXPECT_EQ(found[1].imm, i + 2);
-    EXPECT_FALSE(reader_.take_one_small(ring_message_kind::send, give_one));
+    EXPECT_EQ(reader_.take_small(ring_message_kind::send, 1, give), 0u);
     reader_.reclaim();
   }
   // Only such that come one at a time.
   reader_.free(kept.first_cell, kept.size);
   for (uint32_t i = 0; i < 5 * cells; ++i) {
     ASSERT_TRUE(write({}, i));
-    ASSERT_FALSE(reader_.take_one_small(ring_message_kind::put_done, give_one));
-    ASSERT_TRUE(reader_.take_one_small(ring_message_kind::send, give_one));
+    ASSERT_EQ(reader_.take_small(ring_message_kind::put_done, 1, give), 0u);
+    ASSERT_EQ(reader_.take_small(ring_message_kind::send, 1, give), 1u);
     EXPECT_EQ(found[0].imm, i);
     reader_.reclaim();
   }

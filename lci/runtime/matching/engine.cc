@@ -213,9 +213,7 @@ void matching_engine::on_eager(packet_pool_impl_t& packets, const matching_key& 
 // Whether a waiting receive is for such a message.
 [[gnu::always_inline]] inline bool matching_engine::is_for(const void* waiting, int rank,
                                                            tag_t tag) {
-  const matching_key& key = to_entry(waiting)->key;
-  return key.tag == tag && key.rank == rank && key.policy == matching_policy_t::rank_tag &&
-         !key.collective;
+  return to_entry(waiting)->key == matching_key{tag, rank, matching_policy_t::rank_tag, false};
 }
 
 void matching_engine::on_eager(packet_pool_impl_t& packets, int rank, tag_t tag, const void* bytes,

@@ -61,7 +61,7 @@ struct matching_key {
     return policy == matching_policy_t::rank_tag || policy == matching_policy_t::tag_only;
   }
 
-  friend bool operator==(const matching_key& a, const matching_key& b) {
+  [[gnu::always_inline]] friend bool operator==(const matching_key& a, const matching_key& b) {
     if (a.policy != b.policy || a.collective != b.collective) return false;
     if (__builtin_expect(a.policy == matching_policy_t::rank_tag, 1)) {
       return a.rank == b.rank && a.tag == b.tag;

@@ -113,16 +113,12 @@ class ring_scenario : public ds::explorer::scenario {
       uint32_t size;
       unsigned char bytes[Reader<atomics>::most_small];
     } found[2];
-    const auto give = [&found](size_t i, uint32_t imm, uint32_t size) {
-      found[i].imm = imm;
-      found[i].size = size;
-      return found[i].bytes;
-    };
-    const auto give_one = [&give](uint32_t imm, uint32_t size) { return give(0, imm, size); };
-    constexpr auto kind = ring_message_kind::send;
-    const size_t taken = m % 4 == 2 ? reader_.take_small(kind, 2, give)
-                         : reader_.take_one_small(kind, give_one) ? 1
-                                                                  : 0;
+    const size_t taken = reader_.take_small(ring_message_kind::send, std::min<size_t>(2, 4 - m % 4),
+                                            [&found](size_t i, uint32_t imm, uint32_t size) {
+                                              found[i].imm = imm;
+                                              found[i].size = size;
+                                              return found[i].bytes;
+                                            });
     for (size_t i = 0; i < taken; ++i) {
       bool sound = m + i < sizes_.size() && found[i].imm == m + i && found[i].size == sizes_[m + i];
       for (size_t at = 0; sound && at < found[i].size; ++at) {
