@@ -12,8 +12,8 @@ namespace lci::ds {
 // A lock with try_lock only, for data that mostly one thread uses but any thread may. After a
 // thread has taken the lock many times in a row it becomes the owner (ownership.h), which executes
 // no locked instruction. The first other thread to take the lock ends that, which costs a
-// process_barrier(). From then on all threads use a spinlock, until one of them has taken it four
-// times as often in a row as was needed before, so that barriers become ever rarer.
+// process_barrier(). From then on all threads use a spinlock, until one of them has taken it often
+// in a row again (ownership_claims).
 //
 // Thread safety: any thread at any time; not recursive. No member blocks: try_lock and unlock are
 // wait-free, except for an occasional process_barrier() in try_lock.
@@ -26,8 +26,8 @@ namespace lci::ds {
 //   A thread that finds nobody inside may have had no process_barrier of its own. It sees values no
 //   older than the thread that ended the ownership: lock_ passes that on.
 //
-// A thread becomes the owner after FirstRounds rounds, then after four times as many each time, up
-// to MostRounds. Tests use fewer, and other owners.
+// A thread becomes the owner after FirstRounds to MostRounds rounds. Tests use fewer, and other
+// owners.
 template <class Atomics, uint32_t FirstRounds = 64, uint32_t MostRounds = uint32_t{1} << 30,
           template <class> class Owner = ownership>
 class basic_biased_lock {
@@ -75,18 +75,14 @@ class basic_biased_lock {
       lock_.unlock();
       return false;
     }
+    claims_.judge(owner_.take_uses());
     hold_by(slots);
-    Atomics::plain_write(&last_, sizeof last_);
-    if (last_ != me) rounds_ = 0;
-    last_ = me;
-    if (++rounds_ >= needed_rounds_) become_owner(me);
+    if (claims_.claim(me)) become_owner(me);
     return true;
   }
 
   // Requires lock_.
   void become_owner(uint32_t me) {
-    rounds_ = 0;
-    if (needed_rounds_ < MostRounds) needed_rounds_ *= 4;
     const uint32_t slot = owner_.begin(me, true);
     if (slot == slots) return;
     hold_by(slot);
@@ -102,9 +98,7 @@ class basic_biased_lock {
   uint32_t held_by_ = slots;  // slot of the current holder, or slots
   basic_spinlock<Atomics> lock_;
   // Guarded by lock_:
-  uint32_t last_ = ~uint32_t{0};
-  uint32_t rounds_ = 0;  // consecutive rounds of last_
-  uint32_t needed_rounds_ = FirstRounds;
+  ownership_claims<Atomics, FirstRounds, MostRounds> claims_;
 };
 
 using biased_lock = basic_biased_lock<std_atomics>;

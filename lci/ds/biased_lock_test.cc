@@ -22,6 +22,9 @@ void use(biased_lock& lock, int rounds) {
   }
 }
 
+// So many uses make an ownership worthwhile.
+constexpr int many = 5000;
+
 void in_another_thread(const std::function<void()>& f) { std::thread(f).join(); }
 
 TEST(BiasedLock, TryLockFailsWhileItIsHeld) {
@@ -51,25 +54,35 @@ TEST(BiasedLock, BelongsToWhoUsesItAloneUntilAnotherComes) {
   EXPECT_TRUE(lock.is_mine());
 }
 
+TEST(BiasedLock, BelongsSoonToTheNextThreadAfterManyUses) {
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  biased_lock lock;
+  for (int i = 0; i < 20; ++i) {
+    in_another_thread([&] {
+      use(lock, 100);
+      EXPECT_TRUE(lock.is_mine());
+      use(lock, many);
+      EXPECT_TRUE(lock.is_mine());
+    });
+  }
+}
+
 // While threads live their numbers differ, so that only a few of them ever become owners.
 TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
   biased_lock lock;
   int owners = 0;
-  int rounds = 100;
   const std::function<void(int)> next = [&](int depth) {
-    use(lock, rounds);
-    if (lock.is_mine()) {
-      ++owners;
-      rounds *= 4;
-    }
+    use(lock, many);
+    if (lock.is_mine()) ++owners;
     if (depth > 0) in_another_thread([&] { next(depth - 1); });
     ASSERT_TRUE(lock.try_lock());
     lock.unlock();
   };
-  next(6);
-  EXPECT_EQ(owners, 4);
+  next(10);
+  EXPECT_EQ(owners, 8);
 }
 
 // Mostly one thread uses the lock, so that it becomes the owner repeatedly; other threads use the

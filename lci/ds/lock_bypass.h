@@ -13,7 +13,7 @@ namespace lci::ds {
 // For data under many spinlocks of which mostly one thread uses all: that thread becomes the owner
 // of the bypass, and then takes none of them, which saves it the locked instruction. The first other
 // thread that has one of the locks ends that, which costs a process_barrier(); a thread becomes the
-// owner when it has been the only one for long enough, and for four times as long each time.
+// owner when it has been the only one for long enough (ownership_claims).
 //
 // A thread that may be the owner uses the data in a try_section, any other in a section. A section
 // of the owner takes no lock, but gives up if the lock is taken; one of another thread takes the
@@ -33,8 +33,7 @@ namespace lci::ds {
 //      owner_, has a process_barrier, and then reads the locks. One of them sees the other's write.
 //
 // A thread looks whether it is alone at one in Interval uses. It becomes the owner after FirstLooks
-// looks of which all were its own, then after four times as many each time, up to MostLooks. Tests
-// use fewer, and other owners.
+// to MostLooks looks of which all were its own. Tests use fewer, and other owners.
 template <class Atomics, uint32_t Interval = 64, uint32_t FirstLooks = 4,
           uint32_t MostLooks = uint32_t{1} << 28, template <class> class Owner = ownership>
 class basic_lock_bypass {
@@ -125,19 +124,16 @@ class basic_lock_bypass {
     if (owner_.has_owner()) owner_.end();
     typename Atomics::backoff backoff;
     while (owner_.is_anybody_inside()) backoff.idle();
+    claims_.judge(owner_.take_uses());
     owner_.set_free();
-    looks_ = 0;
+    claims_.interrupt();
   }
 
   [[gnu::noinline]] void look() {
     if (!gate_.try_lock()) return;
     const std::lock_guard<basic_spinlock<Atomics>> guard(gate_, std::adopt_lock);
     const uint32_t me = Atomics::thread_number();
-    if (last_ != me) looks_ = 0;
-    last_ = me;
-    if (++looks_ < needed_looks_ || !owner_.is_free()) return;
-    looks_ = 0;
-    if (needed_looks_ < MostLooks) needed_looks_ *= 4;
+    if (!owner_.is_free() || !claims_.claim(me)) return;
     if (owner_.begin(me, false) == no_slot) return;
     Atomics::process_barrier();  // D
   }
@@ -150,10 +146,7 @@ class basic_lock_bypass {
   // stack do not have with GCC's AddressSanitizer.)
   [[maybe_unused]] unsigned char apart_[contention_distance];
   basic_spinlock<Atomics> gate_;
-  // Guarded by gate_:
-  uint32_t last_ = 0;   // the thread that looked last
-  uint32_t looks_ = 0;  // its looks in a row
-  uint32_t needed_looks_ = FirstLooks;
+  ownership_claims<Atomics, FirstLooks, MostLooks> claims_;  // guarded by gate_
 };
 
 }  // namespace lci::ds

@@ -80,6 +80,24 @@ TEST(LockBypass, BelongsToWhoIsAloneUntilAnotherComes) {
   EXPECT_EQ(all.sum(), enough + 1 + 4 * enough + 1);
 }
 
+TEST(LockBypass, BelongsSoonToTheNextThreadAfterManyUses) {
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  constexpr size_t enough = size_t{64} * 5;  // the first of them may end the other's ownership
+  constexpr size_t many = 5000;
+  constexpr size_t turns = 20;
+  numbers all;
+  for (size_t turn = 0; turn < turns; ++turn) {
+    in_another_thread([&] {
+      for (size_t i = 0; i < enough; ++i) all.add_to(i);
+      EXPECT_TRUE(all.is_mine());
+      for (size_t i = 0; i < many; ++i) all.add_to(i);
+      EXPECT_TRUE(all.is_mine());
+    });
+  }
+  EXPECT_EQ(all.sum(), turns * (enough + many));
+}
+
 // Mostly one thread uses the numbers, so that it becomes the owner repeatedly; the others come now
 // and then, by either way.
 TEST(LockBypass, NoAdditionIsLost) {

@@ -38,8 +38,8 @@ MUTANTS = {
     ),
     "owner_no_second_look": (
         "ownership.h",
-        "if (__builtin_expect(owner_.load(std::memory_order_relaxed) == owner, 1)) return slot;",
-        "if (true) return slot;",
+        "if (__builtin_expect(owner_.load(std::memory_order_relaxed) != owner, 0)) {",
+        "if (false) {",
     ),
     "owner_not_revoked": (
         "ownership.h",
@@ -53,8 +53,8 @@ MUTANTS = {
     ),
     "owner_enter_unordered": (
         "ownership.h",
-        "inside.load(std::memory_order_acquire)",
-        "inside.load(std::memory_order_relaxed)",
+        "inside_[slot].load(std::memory_order_acquire)",
+        "inside_[slot].load(std::memory_order_relaxed)",
     ),
     "owner_withdraw_unordered": (
         "ownership.h",

@@ -201,10 +201,13 @@ TEST(Structures, WriteGate) {
   }
 }
 
+template <class Atomics>
+using ownership_of_four = basic_ownership<Atomics, 4>;
+
 // The holder of the lock becomes its owner at once, each time or only the first time, or after four
 // sections in a row.
 TEST(Structures, BiasedLock) {
-  using immediate = basic_biased_lock<scheduled_atomics, 1, 1>;
+  using immediate = basic_biased_lock<scheduled_atomics, 1, 1, ownership_of_four>;
   using at_first = basic_biased_lock<scheduled_atomics, 1>;
   using later = basic_biased_lock<scheduled_atomics, 4>;
   for (const std::vector<size_t>& sections : std::vector<std::vector<size_t>>{
