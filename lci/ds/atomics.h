@@ -4,6 +4,7 @@
 #define LCI_DS_ATOMICS_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +27,8 @@ constexpr size_t contention_distance = 128;
 //   process_barrier(), light_barrier()  an asymmetric fence. Two threads each write an atomic and
 //               then read the other's. One of them sees the other's write if one thread has
 //               process_barrier() in between and the other has light_barrier(), which costs
-//               nothing. Two light barriers order nothing.
+//               nothing. Two light barriers order nothing. process_barrier() returns how long it
+//               took, as std::chrono::nanoseconds.
 //   has_process_barrier()  if false, process_barrier() must not be called
 //   wide_atomic two words that are compared and exchanged together: see wide_atomic.h; needed only
 //               by structures that use it
@@ -53,7 +55,7 @@ struct std_atomics {
   static uint32_t thread_number() { return base::thread_number(); }
   static uint32_t known_thread_number() { return base::internal::this_thread_number; }
   static bool has_process_barrier() { return base::has_process_barrier(); }
-  static void process_barrier() { base::process_barrier(); }
+  static std::chrono::nanoseconds process_barrier() { return base::process_barrier(); }
   static void light_barrier() { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void plain_read(const void*, size_t) {}
   static void plain_write(const void*, size_t) {}

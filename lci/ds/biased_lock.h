@@ -75,7 +75,7 @@ class basic_biased_lock {
       lock_.unlock();
       return false;
     }
-    claims_.judge(owner_.take_uses());
+    if (owner_.was_worthwhile()) claims_.start_over();
     hold_by(slots);
     if (claims_.claim(me)) become_owner(me);
     return true;

@@ -7,28 +7,31 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/process_barrier.h"
+#include "lci/ds/slow_barrier.h"
 
 namespace lci::ds {
 namespace {
 
-void lock(biased_lock& lock) {
+using tested_lock = basic_biased_lock<slow_barrier_atomics>;
+
+constexpr int few = slow_barrier_atomics::few_uses;
+constexpr int many = slow_barrier_atomics::many_uses;
+
+void lock(tested_lock& lock) {
   while (!lock.try_lock()) std::this_thread::yield();
 }
 
-void use(biased_lock& lock, int rounds) {
+void use(tested_lock& lock, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     ds::lock(lock);
     lock.unlock();
   }
 }
 
-// So many uses make an ownership worthwhile.
-constexpr int many = 5000;
-
 void in_another_thread(const std::function<void()>& f) { std::thread(f).join(); }
 
 TEST(BiasedLock, TryLockFailsWhileItIsHeld) {
-  biased_lock lock;
+  tested_lock lock;
   for (int i = 0; i < 200; ++i) {  // before and after the thread owns it
     ASSERT_TRUE(lock.try_lock());
     in_another_thread([&] { EXPECT_FALSE(lock.try_lock()); });
@@ -39,9 +42,9 @@ TEST(BiasedLock, TryLockFailsWhileItIsHeld) {
 TEST(BiasedLock, BelongsToWhoUsesItAloneUntilAnotherComes) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
-  biased_lock lock;
+  tested_lock lock;
   EXPECT_FALSE(lock.is_mine());
-  use(lock, 100);
+  use(lock, few);
   EXPECT_TRUE(lock.is_mine());
   in_another_thread([&] {
     EXPECT_FALSE(lock.is_mine());
@@ -57,7 +60,7 @@ TEST(BiasedLock, BelongsToWhoUsesItAloneUntilAnotherComes) {
 TEST(BiasedLock, BelongsSoonToTheNextThreadAfterManyUses) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
-  biased_lock lock;
+  tested_lock lock;
   for (int i = 0; i < 20; ++i) {
     in_another_thread([&] {
       use(lock, 100);
@@ -72,7 +75,7 @@ TEST(BiasedLock, BelongsSoonToTheNextThreadAfterManyUses) {
 TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
-  biased_lock lock;
+  tested_lock lock;
   int owners = 0;
   const std::function<void(int)> next = [&](int depth) {
     use(lock, many);
@@ -89,7 +92,7 @@ TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
 // lock occasionally.
 TEST(BiasedLock, OneThreadAtATime) {
   for (int round = 0; round < 20; ++round) {
-    biased_lock lock;
+    tested_lock lock;
     long counter = 0;  // not atomic
     long failures = 0;
     std::atomic<bool> stop{false};

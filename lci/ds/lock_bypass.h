@@ -124,7 +124,7 @@ class basic_lock_bypass {
     if (owner_.has_owner()) owner_.end();
     typename Atomics::backoff backoff;
     while (owner_.is_anybody_inside()) backoff.idle();
-    claims_.judge(owner_.take_uses());
+    if (owner_.was_worthwhile()) claims_.start_over();
     owner_.set_free();
     claims_.interrupt();
   }

@@ -8,13 +8,12 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/process_barrier.h"
-#include "lci/ds/atomics.h"
-#include "lci/ds/spinlock.h"
+#include "lci/ds/slow_barrier.h"
 
 namespace lci::ds {
 namespace {
 
-using bypass = basic_lock_bypass<std_atomics>;
+using bypass = basic_lock_bypass<slow_barrier_atomics>;
 
 // Numbers, each with a lock that the owner of the bypass does not take.
 class numbers {
@@ -45,7 +44,7 @@ class numbers {
 
  private:
   struct place {
-    spinlock lock;
+    bypass::lock_type lock;
     size_t number = 0;
   };
 
@@ -84,7 +83,7 @@ TEST(LockBypass, BelongsSoonToTheNextThreadAfterManyUses) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
   constexpr size_t enough = size_t{64} * 5;  // the first of them may end the other's ownership
-  constexpr size_t many = 5000;
+  constexpr size_t many = slow_barrier_atomics::many_uses;
   constexpr size_t turns = 20;
   numbers all;
   for (size_t turn = 0; turn < turns; ++turn) {

@@ -28,8 +28,8 @@ MUTANTS = {
     ),
     "owner_no_process_barrier": (
         "ownership.h",
-        "Atomics::process_barrier();",
-        "",
+        "took = Atomics::process_barrier();",
+        "took(0);",
     ),
     "owner_no_light_barrier": (
         "ownership.h",

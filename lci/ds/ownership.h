@@ -1,8 +1,11 @@
 #ifndef LCI_DS_OWNERSHIP_H_
 #define LCI_DS_OWNERSHIP_H_
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "lci/ds/atomics.h"
@@ -92,7 +95,9 @@ class basic_ownership {
   // Nobody enters any more. The former owner may still be inside.
   void end() {
     owner_.store(ending, std::memory_order_relaxed);
-    Atomics::process_barrier();  // C
+    const std::chrono::nanoseconds took = Atomics::process_barrier();  // C
+    worthwhile_uses_ = static_cast<uint32_t>(
+        std::min(took / saved_by_use, int64_t{std::numeric_limits<uint32_t>::max()}));
   }
   bool is_anybody_inside() const {
     for (uint32_t slot = 0; slot < used_slots_; ++slot) {
@@ -103,10 +108,10 @@ class basic_ownership {
 
   // Nobody has been found inside after the end:
 
-  // How often the former owner entered; 0 if this has been called before.
-  uint32_t take_uses() {
+  // Whether the last ownership saved more time than its end took. (Then false, until another ends.)
+  bool was_worthwhile() {
     Atomics::plain_write(&uses_, sizeof uses_);
-    return std::exchange(uses_, 0);
+    return std::exchange(uses_, 0) > worthwhile_uses_;
   }
   void set_free() { owner_.store(nobody, std::memory_order_release); }  // B4
 
@@ -123,6 +128,8 @@ class basic_ownership {
   }
 
  private:
+  // What a locked instruction takes at least (25 ns if the line of an earlier store is far away).
+  static constexpr std::chrono::nanoseconds saved_by_use{5};
   // owner_ has a thread's number in the low bits, and the owner's slot above.
   static constexpr uint32_t slot_shift = 29;
   static_assert(slots <= uint32_t{1} << (32 - slot_shift));
@@ -138,6 +145,7 @@ class basic_ownership {
   atomic<bool> inside_[slots] = {};
   uint32_t uses_ = 0;
   // One thread at a time:
+  uint32_t worthwhile_uses_ = 0;  // of the last ownership, in view of what its end cost
   uint32_t used_slots_ = 0;
   uint32_t owners_[slots] = {};  // all owners so far, by slot
 };
@@ -145,10 +153,9 @@ class basic_ownership {
 template <class Atomics>
 using ownership = basic_ownership<Atomics, 8>;
 
-// Decides when a thread becomes the owner: after FirstClaims claims in a row at first. An ownership
-// of few uses saves less than its end costs, so each ownership multiplies the claims that the next
-// one needs by four, up to MostClaims. An ownership of many uses resets this number: threads that
-// share a processor use the same data in turn, each for a time slice.
+// Decides when a thread becomes the owner: after FirstClaims claims in a row at first. Each ownership
+// multiplies the claims that the next one needs by four, up to MostClaims, unless it was worthwhile.
+// (Threads that share a processor use the same data in turn, each for up to a time slice.)
 //
 // Thread safety: one thread at a time.
 template <class Atomics, uint32_t FirstClaims, uint32_t MostClaims>
@@ -167,15 +174,10 @@ class ownership_claims {
   }
   // The next claim is the first in a row.
   void interrupt() { claims_ = 0; }
-  // An ownership of so many uses has ended.
-  void judge(uint32_t uses) {
-    if (uses >= many_uses) needed_ = FirstClaims;
-  }
+  // The last ownership was worthwhile.
+  void start_over() { needed_ = FirstClaims; }
 
  private:
-  // A use saves 5 to 25 ns; the end of an ownership costs 1 to 10 us.
-  static constexpr uint32_t many_uses = 4096;
-
   uint32_t last_ = ~uint32_t{0};  // the thread that made the last claim
   uint32_t claims_ = 0;           // its claims in a row
   uint32_t needed_ = FirstClaims;
