@@ -71,6 +71,21 @@ TEST(BiasedLock, BelongsSoonToTheNextThreadAfterManyUses) {
   }
 }
 
+TEST(BiasedLock, UsesOfEarlierOwnershipsDoNotCount) {
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  tested_lock lock;
+  int needed = 64;
+  for (int uses = 0; uses < many; uses += few) {
+    use(lock, needed - 1);
+    EXPECT_FALSE(lock.is_mine());
+    use(lock, few);
+    EXPECT_TRUE(lock.is_mine());
+    in_another_thread([&] { use(lock, 1); });
+    needed *= 4;
+  }
+}
+
 // While threads live their numbers differ, so that only a few of them ever become owners.
 TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
   if (!base::has_process_barrier())
