@@ -76,7 +76,7 @@ TEST(BiasedLock, UsesOfEarlierOwnershipsDoNotCount) {
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
   tested_lock lock;
   int needed = 64;
-  for (int uses = 0; uses < many; uses += few) {
+  for (int uses = 0; uses <= many; uses += few) {
     use(lock, needed - 1);
     EXPECT_FALSE(lock.is_mine());
     use(lock, few);
