@@ -23,8 +23,8 @@ namespace lci::base {
 //   bytes one way: 0.3 us; with 25 to 50 polls 0.5 to 2 us.)
 // - Many short waits end with a yield, too, so that no thread waits long for the processor. They
 //   last about as long as a time slice of the scheduler: a yield parts two partners that run at the
-//   same time. (Two ranks of four threads on two processors: 8 bytes one way 0.7 us, with a tenth
-//   of these polls 0.9 us; 15 and 10 million messages sent and received per second.)
+//   same time. (Two ranks of four threads on two processors, 8 bytes one way: 0.7 us; with a tenth
+//   of these polls 0.9 us.)
 // - A thread that finds something only right after its yields, and never while it polls on, waits
 //   for a thread of its own processor. It yields after few polls, and tries occasionally whether
 //   that has changed. (Partners that share a processor: 2.3 us instead of 3.5.)

@@ -73,7 +73,7 @@ class device {
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing. Makes no system
   // call except those that move the bytes, wake a thread that sleeps on the device, or end a
-  // thread's exclusive use of a lock, which becomes rarer each time (ds/biased_lock.h).
+  // thread's exclusive use of a lock, which is rare unless it pays (ds/ownership.h).
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
   //                for put the bytes are in the peer's memory, for put_imm they will be when the
   //                peer's completion is, for get they are in the buffer, for send the backend has a
