@@ -148,6 +148,9 @@ class injection {
       if (all == 0 || all % options_.messages != 0) continue;
       // Nothing comes before the answer is sent.
       const bool last = end_run();
+      // Another thread may complete the next run. The messages in between order its end_run behind
+      // this one, but the thread sanitizer does not see what happens in other processes.
+      total_.fetch_add(0, std::memory_order_release);
       post(lci::post_am_x(to_, nullptr, 0, lci::COMP_NULL_RETRY, answer_name_).device(device_));
       if (last) over_.store(true, std::memory_order_release);
     }
