@@ -2,6 +2,7 @@
 # host, in a folder, with its own mounts and process numbers. It is removed when the test ends.
 #   make_clean_system           fills the folder $clean, or ends the test with exit code 3 and the reason
 #   in_clean COMMAND...         runs a command there as root, in /root, with the variables of clean_env (NAME=VALUE)
+#   put_in_clean FILE NAME      copies a file or folder to where those commands run, under that name
 #   install_in_clean PACKAGE... installs packages, without those that they only recommend
 # shellcheck shell=bash
 
@@ -40,6 +41,11 @@ in_clean() {
       mkdir -p "$0/dev/shm"
       mount -t tmpfs tmpfs "$0/dev/shm"
       exec chroot "$0" /bin/sh -euc "cd /root; exec \"\$@\"" sh "$@"' "$clean" "$@"
+}
+
+put_in_clean() {
+  local home=$clean/root
+  cp -r "$1" "$home/$2"
 }
 
 install_in_clean() {

@@ -26,7 +26,7 @@ for package in liblci2 liblci-dev lci-tools; do
   [[ $(compgen -G "$packages/${package}_*.deb" | wc -l) == 1 ]] || fail "$packages does not have one package $package"
 done
 make_clean_system
-for package in liblci2 liblci-dev lci-tools; do cp "$packages/$package"_*.deb "$clean/root/$package.deb"; done
+for package in liblci2 liblci-dev lci-tools; do put_in_clean "$packages/$package"_*.deb "$package.deb"; done
 
 # Each package by itself brings all that it needs: first the tools, as on a machine that only runs programs.
 install_in_clean ./liblci2.deb ./lci-tools.deb
@@ -42,7 +42,7 @@ reason=$(grep -A 2 '^  ofi: not usable here$' <<< "$shown" || true)
 [[ $reason == *libfabric* ]] || fail "lci_info does not name libfabric, which is not installed: $shown"
 
 install_in_clean ./liblci-dev.deb g++ gdb make cmake pkg-config
-cp -r tests/dist/consumer "$clean/root/"
+put_in_clean tests/dist/consumer consumer
 in_clean sh -euc '
   g++ consumer/consumer.cc $(pkg-config --cflags --libs lci) -o with_pkg_config
   cmake -S consumer -B built && cmake --build built

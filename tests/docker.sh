@@ -78,7 +78,7 @@ while IFS= read -r line; do
 done < <(grep -vE '^ *(#|$)' packaging/docker/Dockerfile | sed -e ':again' -e '/\\$/{N;s/\\\n */ /;b again' -e '}')
 
 clean=$stages/development
-cp -r tests/dist/consumer "$clean/root/"
+put_in_clean tests/dist/consumer consumer
 # The variables of the stage, which the later one has as well.
 run 'cd /root; g++ consumer/consumer.cc $(pkg-config --cflags --libs lci) -o with_pkg_config
   cmake -S consumer -B built && cmake --build built
