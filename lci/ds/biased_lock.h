@@ -70,14 +70,21 @@ class basic_biased_lock {
   [[gnu::noinline]] bool try_lock_as_anybody() {
     const uint32_t me = Atomics::thread_number();
     if (!lock_.try_lock()) return false;
-    if (owner_.has_owner()) owner_.end();
-    if (owner_.is_anybody_inside()) {
+    if (!owner_.is_free() && !try_exclude_owner()) {
       lock_.unlock();
       return false;
     }
-    if (owner_.was_worthwhile()) claims_.start_over();
     hold_by(slots);
     if (claims_.claim(me)) become_owner(me);
+    return true;
+  }
+
+  // Requires lock_. Returns false while the former owner is inside.
+  bool try_exclude_owner() {
+    if (owner_.has_owner()) owner_.end();
+    if (owner_.is_anybody_inside()) return false;
+    if (owner_.was_worthwhile()) claims_.start_over();
+    owner_.set_free();
     return true;
   }
 
