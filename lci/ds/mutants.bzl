@@ -126,6 +126,36 @@ MUTANTS = {
         "mine_.pushing.store(true, std::memory_order_relaxed);",
         "",
     ),
+    "hazard_end_unordered": (
+        "hazard.h",
+        "thing_.store(0, std::memory_order_release); }  // D1",
+        "thing_.store(0, std::memory_order_relaxed); }",
+    ),
+    "hazard_mark_unordered": (
+        "hazard.h",
+        "is_used_.exchange(1, std::memory_order_acq_rel);  // M1",
+        "is_used_.exchange(1, std::memory_order_relaxed);",
+    ),
+    "hazard_mark_unseen": (
+        "hazard.h",
+        "is_used_.load(std::memory_order_acquire) != 0",
+        "is_used_.load(std::memory_order_relaxed) != 0",
+    ),
+    "hazard_no_light_barrier": (
+        "hazard.h",
+        "Atomics::light_barrier();  // C",
+        "",
+    ),
+    "hazard_no_process_barrier": (
+        "hazard.h",
+        "if (Atomics::has_process_barrier()) Atomics::process_barrier();",
+        "",
+    ),
+    "hazard_not_announced": (
+        "hazard.h",
+        "thing_.store(thing + 1, std::memory_order_relaxed);",
+        "thing_.store(thing + 2, std::memory_order_relaxed);",
+    ),
     "lcrq_no_process_barrier": (
         "lcrq.h",
         "Atomics::process_barrier();",

@@ -25,6 +25,12 @@
 #include "lci/ds/gate_look_unordered.h"
 #include "lci/ds/gate_not_announced.h"
 #include "lci/ds/gate_writer_unseen.h"
+#include "lci/ds/hazard_end_unordered.h"
+#include "lci/ds/hazard_mark_unordered.h"
+#include "lci/ds/hazard_mark_unseen.h"
+#include "lci/ds/hazard_no_light_barrier.h"
+#include "lci/ds/hazard_no_process_barrier.h"
+#include "lci/ds/hazard_not_announced.h"
 #include "lci/ds/lcrq_no_process_barrier.h"
 #include "lci/ds/lcrq_push_unseen.h"
 #include "lci/ds/lcrq_segment_dropped_early.h"
@@ -67,6 +73,7 @@
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
+#include "lci/testing/scenarios/hazard_scenario.h"
 #include "lci/testing/scenarios/scenarios.h"
 #include "lci/testing/scenarios/write_gate_scenario.h"
 
@@ -224,6 +231,27 @@ TEST(Mutants, WriteGate) {
                        gate_not_announced::basic_gated_writer<scheduled_atomics>>();
   expect_found_at_gate<gate_writer_unseen::basic_write_gate<scheduled_atomics>,
                        gate_writer_unseen::basic_gated_writer<scheduled_atomics>>();
+}
+
+template <class Mark, class Hazard>
+void expect_found_at_hazard(size_t users, int closes) {
+  const maker make = [=] { return std::make_unique<hazard_scenario<Mark, Hazard>>(users, closes); };
+  expect_found(make, "data race");
+}
+
+TEST(Mutants, Hazard) {
+  expect_found_at_hazard<hazard_end_unordered::basic_hazard_mark<scheduled_atomics>,
+                         hazard_end_unordered::basic_hazard<scheduled_atomics>>(1, 2);
+  expect_found_at_hazard<hazard_mark_unordered::basic_hazard_mark<scheduled_atomics>,
+                         hazard_mark_unordered::basic_hazard<scheduled_atomics>>(1, 2);
+  expect_found_at_hazard<hazard_mark_unseen::basic_hazard_mark<scheduled_atomics>,
+                         hazard_mark_unseen::basic_hazard<scheduled_atomics>>(2, 1);
+  expect_found_at_hazard<hazard_no_light_barrier::basic_hazard_mark<scheduled_atomics>,
+                         hazard_no_light_barrier::basic_hazard<scheduled_atomics>>(1, 2);
+  expect_found_at_hazard<hazard_no_process_barrier::basic_hazard_mark<scheduled_atomics>,
+                         hazard_no_process_barrier::basic_hazard<scheduled_atomics>>(1, 2);
+  expect_found_at_hazard<hazard_not_announced::basic_hazard_mark<scheduled_atomics>,
+                         hazard_not_announced::basic_hazard<scheduled_atomics>>(1, 2);
 }
 
 template <template <class> class Owner>

@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/ds/biased_lock.h"
+#include "lci/ds/hazard.h"
 #include "lci/ds/lock_bypass.h"
 #include "lci/ds/matching_queue.h"
 #include "lci/ds/matching_table.h"
@@ -23,6 +24,7 @@
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
+#include "lci/testing/scenarios/hazard_scenario.h"
 #include "lci/testing/scenarios/scenarios.h"
 #include "lci/testing/scenarios/write_gate_scenario.h"
 
@@ -199,6 +201,25 @@ TEST(Structures, WriteGate) {
   for (const size_t writers : {1, 2}) {
     expect_right([&] { return std::make_unique<write_gate_scenario<gate, writer>>(writers); });
   }
+}
+
+struct without_process_barrier : scheduled_atomics {
+  static bool has_process_barrier() { return false; }
+};
+
+template <class Atomics>
+void expect_right_hazard() {
+  using of_hazard = hazard_scenario<basic_hazard_mark<Atomics>, basic_hazard<Atomics>>;
+  for (const size_t users : {1, 2}) {
+    for (const int closes : {1, 2}) {
+      expect_right([&] { return std::make_unique<of_hazard>(users, closes); });
+    }
+  }
+}
+
+TEST(Structures, Hazard) {
+  expect_right_hazard<scheduled_atomics>();
+  expect_right_hazard<without_process_barrier>();
 }
 
 template <class Atomics>
