@@ -67,7 +67,6 @@ set(LCI_SOURCES
   lci/net/shm/device.cc
   lci/net/shm/heap.cc
   lci/net/shm/host.cc
-  lci/net/shm/inline_put_imm.cc
   lci/net/shm/large_puts.cc
   lci/net/shm/polling.cc
   lci/net/shm/posting.cc

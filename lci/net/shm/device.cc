@@ -90,7 +90,8 @@ shm_device::shm_device(shm_context& context, const device_config& config)
             return context.rank_at(rank).copy(direction, local, remote, size);
           },
           large_puts_),
-      active_rank_(context.rank()) {}
+      active_rank_(context.rank()),
+      region_user_(context.regions()) {}
 
 base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,

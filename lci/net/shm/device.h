@@ -76,7 +76,7 @@ class shm_device final : public device {
   error_t poll_all(completion* out, size_t max, size_t* count);
   size_t take_next(ring_reader& from, int rank, completion* out, size_t max);
   size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
-  bool take_notification(ring_reader& from, int rank, completion* out);
+  bool take_more(ring_reader& from, int rank, completion** next, completion* end);
   bool visit(int rank, batch* out);
   bool read(int rank, batch* out);
   bool take(int rank, incoming message, batch* out);
@@ -114,6 +114,7 @@ class shm_device final : public device {
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;  // polls_ when something was found last
   int next_check_ = 0;       // the rank whose program was checked last
+  region_table::user region_user_;
 };
 
 }  // namespace lci::net::shm

@@ -28,17 +28,10 @@ class InlinePutImm : public testing::Test {
   take_result take(const inline_put_imm_header& header, size_t size) {
     std::vector<unsigned char> bytes(sizeof(header) + size, 9);
     std::memcpy(bytes.data(), &header, sizeof(header));
-    return take(&bytes);
+    return take(bytes);
   }
-  take_result take(std::vector<unsigned char>* bytes) {
-    incoming message;
-    message.kind = ring_message_kind::inline_put_imm;
-    message.imm = 5;
-    message.size = static_cast<uint32_t>(bytes->size());
-    message.bytes = bytes->data();
-    out_ = completion();
-    out_.kind = completion_kind::peer_failed;
-    return take_inline_put_imm(regions_, 3, message, &out_);
+  take_result take(const std::vector<unsigned char>& bytes) {
+    return take_inline_put_imm(user_, 3, bytes.data(), bytes.size());
   }
   auto count(unsigned char value) const {
     return static_cast<size_t>(std::count(memory_.begin(), memory_.end(), value));
@@ -48,15 +41,12 @@ class InlinePutImm : public testing::Test {
   std::vector<unsigned char> memory_;
   region_table regions_;
   local_region region_;
-  completion out_;
+  region_table::user user_{regions_};
 };
 
-TEST_F(InlinePutImm, WritesTheBytesInPlaceAndNotifies) {
+TEST_F(InlinePutImm, WritesTheBytesInPlace) {
   const remote_region open = regions_.remote(region_);
   ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), take_result::completed);
-  EXPECT_EQ(out_.kind, completion_kind::remote_put);
-  EXPECT_EQ(out_.rank, 3);
-  EXPECT_EQ(out_.imm, 5u);
   EXPECT_EQ(count(9), 200u);
   EXPECT_EQ(memory_[open_from], 0);
   EXPECT_EQ(memory_[open_from + 1], 9);
@@ -64,14 +54,13 @@ TEST_F(InlinePutImm, WritesTheBytesInPlaceAndNotifies) {
   EXPECT_EQ(count(9), 200u);
 }
 
-TEST_F(InlinePutImm, ClosedMemoryIsNotWrittenAndNotifiesNobody) {
+TEST_F(InlinePutImm, ClosedMemoryIsNotWritten) {
   const remote_region open = regions_.remote(region_);
   EXPECT_EQ(take(make_inline_put_imm(open, open_size - 7), 8), take_result::nothing);
   EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8), take_result::nothing);
   EXPECT_EQ(take(make_inline_put_imm({open.base + 1, open.key}, 0), 8), take_result::nothing);
   regions_.close(region_);
   EXPECT_EQ(take(make_inline_put_imm(open, 0), 8), take_result::nothing);
-  EXPECT_EQ(out_.kind, completion_kind::peer_failed) << "untouched";
   EXPECT_EQ(count(0), memory_.size());
 }
 
@@ -85,7 +74,7 @@ TEST_F(InlinePutImm, RefusesMoreThanAnOffsetCanName) {
 TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
   std::mt19937_64 random(20261122);
   const remote_region open = regions_.remote(region_);
-  int notified = 0;
+  int completed = 0;
   int malformed = 0;
   for (int i = 0; i < 100000; ++i) {
     inline_put_imm_header header = make_inline_put_imm(open, random() % 600);
@@ -94,12 +83,12 @@ TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     std::vector<unsigned char> bytes(random() % 100, 7);
     std::copy_n(reinterpret_cast<const unsigned char*>(&header),
                 std::min(bytes.size(), sizeof(header)), bytes.begin());
-    const take_result result = take(&bytes);
+    const take_result result = take(bytes);
     EXPECT_EQ(result == take_result::malformed, bytes.size() < sizeof(header));
-    notified += result == take_result::completed;
+    completed += result == take_result::completed;
     malformed += result == take_result::malformed;
   }
-  EXPECT_GT(notified, 1000);
+  EXPECT_GT(completed, 1000);
   EXPECT_GT(malformed, 1000);
   const auto all_zero = [this](size_t from, size_t to) {
     return std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(from),

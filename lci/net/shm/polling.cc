@@ -59,6 +59,14 @@ inline void fill(completion* out, int rank, const incoming& message) {
   out->is_small = false;
 }
 
+// The program is notified of a put.
+inline void fill_remote_put(completion* out, int rank, uint32_t imm) {
+  out->kind = completion_kind::remote_put;
+  out->rank = rank;
+  out->imm = imm;
+  out->imm_high = 0;
+}
+
 }  // namespace
 
 error_t shm_device::poll(completion* out, size_t max, size_t* count) {
@@ -94,38 +102,48 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
 // Takes the most common messages up to the first of another kind, and returns their number.
 [[gnu::noinline]] size_t shm_device::take_common(ring_reader& from, int rank, completion* out,
                                                  size_t max) {
-  const auto most = static_cast<uint32_t>(limits().max_send);
-  size_t taken = 0;
-  for (;;) {
-    taken += take_small(from, rank, out + taken, max - taken);
-    if (taken == max || from.has_none()) return taken;
-    incoming message;
-    if (from.next_of(ring_message_kind::send, 0, most, &message)) {
-      fill(&out[taken], rank, message);
-    } else if (!take_notification(from, rank, &out[taken])) {
-      return taken;
-    }
-    if (++taken == max) return taken;
+  completion* const end = out + max;
+  completion* next = out;
+  while (next != end && take_more(from, rank, &next, end)) {
   }
+  return static_cast<size_t>(next - out);
 }
 
-// The next message, if it notifies the program of a put. False if it has nothing for it.
-bool shm_device::take_notification(ring_reader& from, int rank, completion* out) {
-  const auto give = [out, rank](size_t, uint32_t imm, uint32_t) {
-    out->kind = completion_kind::remote_put;
-    out->rank = rank;
-    out->imm = imm;
-    out->imm_high = 0;
-    return out->small;
-  };
-  if (from.take_small(ring_message_kind::put_done, 1, give) == 1) return true;
-  incoming message;
-  constexpr uint32_t least = sizeof(inline_put_imm_header);
-  const auto most = static_cast<uint32_t>(piece_ + least);
-  if (!from.next_of(ring_message_kind::inline_put_imm, least, most, &message)) return false;
-  const take_result result = take_inline_put_imm(context_.regions(), rank, message, out);
-  from.free(message.first_cell, message.size);
-  return result == take_result::completed;
+// Takes one message or a few, of a common kind, and fills their completions from *next on. False if
+// there is none, or it needs more, or it has been taken and has no completion.
+[[gnu::always_inline]] inline bool shm_device::take_more(ring_reader& from, int rank,
+                                                         completion** next, completion* end) {
+  switch (from.next_kind()) {
+    case ring_message_kind::send: {
+      const size_t taken = take_small(from, rank, *next, static_cast<size_t>(end - *next));
+      *next += taken;
+      if (taken > 0) return true;
+      incoming message;
+      const auto most = static_cast<uint32_t>(limits().max_send);
+      if (!from.next_of(ring_message_kind::send, 0, most, &message)) return false;
+      fill((*next)++, rank, message);
+      return true;
+    }
+    case ring_message_kind::put_done:
+      return from.read_of(ring_message_kind::put_done, 0, 0,
+                          [&](uint32_t imm, const unsigned char*, uint32_t) {
+                            fill_remote_put((*next)++, rank, imm);
+                          });
+    case ring_message_kind::inline_put_imm: {
+      constexpr uint32_t least = sizeof(inline_put_imm_header);
+      take_result result = take_result::nothing;
+      from.read_of(ring_message_kind::inline_put_imm, least, static_cast<uint32_t>(piece_ + least),
+                   [&](uint32_t imm, const unsigned char* bytes, uint32_t size) {
+                     result = take_inline_put_imm(region_user_, rank, bytes, size);
+                     fill_remote_put(*next, rank, imm);
+                   });
+      if (result != take_result::completed) return false;
+      ++*next;
+      return true;
+    }
+    default:
+      return false;
+  }
 }
 
 [[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
@@ -198,8 +216,9 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
     case ring_message_kind::reply:
       result = requests_.take(rank, message, writer(rank), out->next);
       break;
-    case ring_message_kind::inline_put_imm:
-      result = take_inline_put_imm(context_.regions(), rank, message, out->next);
+    case ring_message_kind::inline_put_imm:  // behind a pad
+      result = take_inline_put_imm(region_user_, rank, message.bytes, message.size);
+      if (result == take_result::completed) fill_remote_put(out->next, rank, message.imm);
       break;
     case ring_message_kind::cooperative_put:
       result = cooperative_.take(rank, message);

@@ -2,8 +2,10 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "lci/base/backoff.h"
 #include "lci/base/check.h"
 #include "lci/base/log.h"
 #include "lci/base/status.h"
@@ -23,8 +25,27 @@ void report_closed_memory(int rank) {
   LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
 }
 
+region_table::user::user(region_table& table) : table_(table) {
+  const std::lock_guard<std::mutex> guard(table_.users_mutex_);
+  table_.users_.push_back(this);
+}
+
+region_table::user::~user() {
+  const std::lock_guard<std::mutex> guard(table_.users_mutex_);
+  table_.users_.erase(std::find(table_.users_.begin(), table_.users_.end(), this));
+}
+
+void region_table::wait_for_users(uint32_t index) {
+  const std::lock_guard<std::mutex> guard(users_mutex_);
+  for (const user* one : users_) {
+    base::backoff waiting;
+    while (one->hazard_.protects(index)) waiting.idle();
+  }
+}
+
 void region_table::attach(region_slot* slots, uint64_t first_key) {
   slots_ = slots;
+  marks_ = std::vector<ds::hazard_mark>(directory_capacity);
   for (size_t i = 0; i < stripes; ++i) stripes_[i].next_key = first_key + i;
 }
 
@@ -74,6 +95,7 @@ void region_table::close(local_region region) {
   stripe& home = stripe_of(index);
   const std::lock_guard<std::mutex> guard(home.mutex);
   checked(index).key.store(0, std::memory_order_relaxed);
+  if (marks_[index].must_wait()) wait_for_users(static_cast<uint32_t>(index));
   home.free.push_back(static_cast<uint32_t>(index));
 }
 

@@ -11,6 +11,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/tsan_ignore_scope.h"
+#include "lci/ds/hazard.h"
 #include "lci/net/op.h"
 #include "lci/net/shm/wire.h"
 
@@ -58,9 +59,36 @@ void copy_within(copy_direction direction, void* local, uint64_t remote, size_t 
 // must not meet here.
 //
 // Thread safety: every member by any thread at any time; blocks for another registration or use in
-// the same stripe, but for remote(), which takes no lock.
+// the same stripe, but for remote() and for users, which take no lock.
 class region_table {
  public:
+  // Uses regions without a lock. Thread safety: one thread at a time.
+  class user {
+   public:
+    explicit user(region_table& table);
+    ~user();
+    user(const user&) = delete;
+    user& operator=(const user&) = delete;
+
+    // While it lives, close() of the region waits.
+    class use {
+     public:
+      // The bytes are open here, as a peer in another process asks for, if address() is not null.
+      use(user& by, remote_region region, uint64_t offset, size_t size);
+      void* address() const { return address_; }
+
+     private:
+      const ds::hazard::use hazard_;
+      const base::tsan_ignore_scope access_;  // the order comes through the peer's process
+      void* address_ = nullptr;
+    };
+
+   private:
+    friend region_table;
+    region_table& table_;
+    ds::hazard hazard_;
+  };
+
   // `slots` stay mapped for the life of the table, which is their only writer. `first_key` is
   // random, so that keys of other ranks and of earlier jobs are not taken for this rank's.
   void attach(region_slot* slots, uint64_t first_key);
@@ -88,6 +116,9 @@ class region_table {
   }
 
  private:
+  // Until no user uses the slot.
+  void wait_for_users(uint32_t index);
+
   static constexpr size_t stripes = 16;
   // Slots that follow each other and are of one stripe: more than a line of them.
   static constexpr size_t chunk = 64;
@@ -111,7 +142,19 @@ class region_table {
 
   region_slot* slots_ = nullptr;
   mutable stripe stripes_[stripes];
+  std::vector<ds::hazard_mark> marks_;  // by slot
+  std::mutex users_mutex_;              // taken last
+  std::vector<const user*> users_;      // guarded by users_mutex_
 };
+
+[[gnu::always_inline]] inline region_table::user::use::use(user& by, remote_region region,
+                                                           uint64_t offset, size_t size)
+    : hazard_(by.hazard_, static_cast<uint32_t>(region.base),
+              by.table_.marks_[region.base % directory_capacity]) {
+  open_bytes found;
+  if (!find_open(by.table_.slots_, region, offset, size, &found)) return;
+  address_ = reinterpret_cast<void*>(static_cast<uintptr_t>(found.address));
+}
 
 }  // namespace lci::net::shm
 

@@ -66,6 +66,26 @@ class alignas(cache_line_size) basic_ring_reader {
     return true;
   }
 
+  // The same for a message that is read where it is, by read(imm, bytes, size), and not handed out:
+  // nothing is left to free.
+  template <class Read>
+  [[gnu::always_inline]] bool read_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
+                                      Read read) {
+    const uint32_t at = next_;
+    const uint64_t word = look(at);
+    const uint32_t size = size_in(word);
+    const auto span = static_cast<uint32_t>(span_of(size));
+    if (kind_in(word) != kind || size < min_size || size > max_size || span > count_ - at) {
+      return false;
+    }
+    const bool is_front = is_all_free();
+    read(imm_in(word), cells_[at].bytes, size);
+    if (__builtin_expect(!is_front, 0)) spans_[at].store(span, std::memory_order_relaxed);
+    advance(span);
+    end_read(is_front, span);
+    return true;
+  }
+
   // Reads up to `max` messages of one cell in a row, each of at most most_small bytes, and returns
   // their number. give(i, imm, size) gets the i-th message and returns the destination of
   // most_small bytes, which may be more than the message has: nothing is left to free. They are
@@ -73,7 +93,7 @@ class alignas(cache_line_size) basic_ring_reader {
   // line, has taken that away again.
   template <class Give>
   [[gnu::always_inline]] size_t take_small(ring_message_kind kind, size_t max, Give give) {
-    const bool is_front = freed_ == published_ + unpublished_;  // all before them is free
+    const bool is_front = is_all_free();
     const uint32_t least = low_word(kind, 0);
     const uint32_t count = count_;
     uint32_t at = next_;
@@ -90,11 +110,7 @@ class alignas(cache_line_size) basic_ring_reader {
     if (taken == 0) return 0;
     next_ = at;
     unpublished_ += static_cast<uint32_t>(taken);
-    if (__builtin_expect(is_front, 1)) {
-      freed_ += taken;
-    } else {
-      free_front();  // soon they are the front again, unless somebody keeps a message
-    }
+    end_read(is_front, taken);
     return taken;
   }
   static constexpr size_t most_small = cell_size - word_size;
@@ -104,6 +120,10 @@ class alignas(cache_line_size) basic_ring_reader {
     return &cells_[next_].word;
   }
 
+  // That of the next message. (If there is none, no message's.)
+  ring_message_kind next_kind() const {
+    return kind_in(next_word()->load(std::memory_order_relaxed));
+  }
   // next() would find nothing.
   bool has_none() const { return next_word()->load(std::memory_order_relaxed) == 0; }
 
@@ -150,6 +170,17 @@ class alignas(cache_line_size) basic_ring_reader {
     unpublished_ += span;
     next_ += span;
     if (next_ == count_) next_ = 0;
+  }
+
+  // All that was handed out is freed.
+  bool is_all_free() const { return freed_ == published_ + unpublished_; }
+  // For so many cells that have been read; `is_front`: all before them was free.
+  [[gnu::always_inline]] void end_read(bool is_front, uint64_t span) {
+    if (__builtin_expect(is_front, 1)) {
+      freed_ += span;
+    } else {
+      free_front();  // soon they are the front again, unless somebody keeps a message
+    }
   }
 
   // It fills the end, and was needed only because a message did not fit there. False if it can't be

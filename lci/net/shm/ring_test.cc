@@ -151,6 +151,42 @@ TEST_F(Ring, SmallMessagesGoRoundBesideOneThatIsKept) {
   }
 }
 
+// Messages of up to three cells that are read in place, over many laps, while another one is kept.
+TEST_F(Ring, MessagesAreReadInPlaceBesideOneThatIsKept) {
+  incoming kept;
+  uint32_t in_place = 0;
+  const auto read_next = [&](const std::vector<unsigned char>& expected, uint32_t expected_imm) {
+    return reader_.read_of(ring_message_kind::send, 1, 40,
+                           [&](uint32_t imm, const unsigned char* bytes, uint32_t size) {
+                             EXPECT_EQ(imm, expected_imm);
+                             ASSERT_EQ(size, expected.size());
+                             EXPECT_TRUE(std::equal(expected.begin(), expected.end(), bytes));
+                           });
+  };
+  for (uint32_t i = 0; i < 20 * cells; ++i) {
+    if (i % 24 == 0) {
+      if (i > 0) reader_.free(kept.first_cell, kept.size);
+      ASSERT_TRUE(write({1, 2, 3}));
+      while (reader_.next(&kept) != ring_reader::result::message) reader_.reclaim();
+    }
+    const std::vector<unsigned char> bytes(1 + i % 40, static_cast<unsigned char>(i));
+    ASSERT_TRUE(write(bytes, i));
+    EXPECT_FALSE(reader_.read_of(ring_message_kind::put_done, 0, 40, [](auto...) { FAIL(); }));
+    EXPECT_FALSE(reader_.read_of(ring_message_kind::send, 41, 50, [](auto...) { FAIL(); }));
+    if (read_next(bytes, i)) {
+      ++in_place;
+    } else {  // it is behind a pad
+      incoming message;
+      ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
+      EXPECT_EQ(message.imm, i);
+      reader_.free(message.first_cell, message.size);
+    }
+    reader_.reclaim();
+  }
+  EXPECT_GT(in_place, 18 * cells);
+  EXPECT_FALSE(reader_.read_of(ring_message_kind::send, 0, 40, [](auto...) { FAIL(); })) << "none";
+}
+
 TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
   const std::vector<unsigned char> largest(max_size);
   for (int i = 0; i < 1000; ++i) {

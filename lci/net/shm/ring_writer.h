@@ -55,17 +55,7 @@ class alignas(cache_line_size) basic_ring_writer {
   // save.
   [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm, const void* bytes,
                                           size_t size) {
-    const uint64_t end = written_ + span_of(size);
-    if (__builtin_expect(end >= wiped_, 0)) return false;
-    cell_type* const first = &cells_[written_ & mask_];
-    written_ = end;
-    if constexpr (std::is_same_v<Atomics, ds::std_atomics>) {
-      base::copy_short(bytes_of(first), bytes, size);
-    } else {
-      copy_in(first, 0, bytes, size);
-    }
-    publish(first, kind, imm, size);
-    return true;
+    return write_short(kind, imm, no_header(), bytes, size);
   }
   static bool is_short(size_t size) { return size <= cache_line_size; }
 
@@ -73,11 +63,23 @@ class alignas(cache_line_size) basic_ring_writer {
   template <class Header>
   [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm,
                                           const Header& header, const void* bytes, size_t size) {
-    static_assert(sizeof(Header) % sizeof(uint64_t) == 0 && sizeof(Header) < cache_line_size);
-    unsigned char whole[cache_line_size];
-    std::memcpy(whole, &header, sizeof(header));
-    base::copy_short(whole + sizeof(header), bytes, size);
-    return write_short(kind, imm, whole, sizeof(header) + size);
+    constexpr size_t header_size = std::is_empty_v<Header> ? 0 : sizeof(Header);
+    static_assert(header_size % sizeof(uint64_t) == 0 && header_size < cache_line_size);
+    const size_t whole = header_size + size;
+    const uint64_t end = written_ + span_of(whole);
+    if (__builtin_expect(end >= wiped_, 0)) return false;
+    cell_type* const first = &cells_[written_ & mask_];
+    written_ = end;
+    if constexpr (std::is_same_v<Atomics, ds::std_atomics>) {
+      unsigned char* const to = bytes_of(first);
+      if constexpr (header_size > 0) std::memcpy(to, &header, header_size);
+      base::copy_short(to + header_size, bytes, size);
+    } else {
+      if constexpr (header_size > 0) copy_in(first, 0, &header, header_size);
+      copy_in(first, header_size, bytes, size);
+    }
+    publish(first, kind, imm, whole);
+    return true;
   }
   // Whether write_short would write so many bytes.
   bool can_write_short(size_t size) const { return written_ + span_of(size) < wiped_; }
@@ -92,6 +94,8 @@ class alignas(cache_line_size) basic_ring_writer {
   void close() { control_->closed.store(1, std::memory_order_release); }  // R4
 
  private:
+  struct no_header {};
+
   // Cells that are wiped at a time: so many that small messages mostly find it done. It also
   // fetches the lines together which they would have to wait for one after the other.
   static constexpr uint64_t wiped_ahead = 64;

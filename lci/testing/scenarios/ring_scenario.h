@@ -20,8 +20,8 @@ namespace lci::net::shm {
 
 // Thread 0 sends messages of these sizes, thread 1 takes them out, and thread 2 reads their bytes
 // and frees them, as the thread does to which a message was given; some that are small thread 1
-// takes with their bytes. The bytes that lie over words of
-// cells are those of messages of the next lap that nobody sent.
+// takes with their bytes, and another one it reads in place. The bytes that lie over words of cells
+// are those of messages of the next lap that nobody sent.
 template <template <class> class Writer, template <class> class Reader>
 class ring_scenario : public ds::explorer::scenario {
  public:
@@ -52,6 +52,8 @@ class ring_scenario : public ds::explorer::scenario {
   static constexpr uint32_t max_size = 2 * cell_size - word_size;
   // Looks in vain until the receiver takes a sender that may be killed for dead.
   static constexpr int most_looks = 4;
+  // The message that the receiver reads in place.
+  static constexpr size_t read_by_receiver = 5;
 
   static unsigned char byte_of(size_t message, size_t at) {
     const size_t in_cell = (word_size + at) % cell_size;
@@ -83,6 +85,11 @@ class ring_scenario : public ds::explorer::scenario {
       if (const size_t small = m % 4 >= 2 ? take_small(m) : 0; small > 0) {
         looks = 0;
         m += small;
+        continue;
+      }
+      if (m == read_by_receiver && read_in_place(m)) {
+        looks = 0;
+        ++m;
         continue;
       }
       const bool matched =
@@ -128,9 +135,21 @@ class ring_scenario : public ds::explorer::scenario {
         wrong_ = base::StrCat("message ", m + i, " came small, as number ", found[i].imm);
         return taken;
       }
-      published_[m + i].store(came_small, std::memory_order_release);
+      published_[m + i].store(came_read, std::memory_order_release);
     }
     return taken;
+  }
+
+  // Message m, if it is there and not behind a pad.
+  bool read_in_place(size_t m) {
+    const bool is_read = reader_.read_of(
+        ring_message_kind::send, 0, max_size,
+        [&](uint32_t imm, const unsigned char* bytes, uint32_t size) {
+          if (imm != m || size != sizes_[m]) wrong_ = base::StrCat("message ", m, " came as ", imm);
+          check(m, static_cast<size_t>(bytes - cells_[0].bytes) / sizeof(cells_[0]));
+        });
+    if (is_read) published_[m].store(came_read, std::memory_order_release);
+    return is_read;
   }
 
   bool gave_up(int looks) const { return sender_steps_ != SIZE_MAX && looks >= most_looks; }
@@ -144,7 +163,7 @@ class ring_scenario : public ds::explorer::scenario {
         atomics::pause();
       }
       ++read_;
-      if (found == came_small) continue;
+      if (found == came_read) continue;
       const auto first_cell = static_cast<uint32_t>(found - 1);
       check(m, first_cell);
       reader_.free(first_cell, sizes_[m]);
@@ -166,7 +185,7 @@ class ring_scenario : public ds::explorer::scenario {
   const size_t sender_steps_;
   basic_ring_control<atomics> control_;
   const std::unique_ptr<basic_cell<atomics>[]> cells_;
-  static constexpr uint64_t came_small = UINT64_MAX;
+  static constexpr uint64_t came_read = UINT64_MAX;
   // The cell of each message, plus one, once it was found; how many were, plus one, at the end.
   const std::unique_ptr<atomics::atomic<uint64_t>[]> published_;
   atomics::atomic<uint64_t> published_count_{0};
