@@ -130,6 +130,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   bool advance_collectives();
   std::chrono::microseconds arm_alone();
   void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
+  void on_remote_completion(int rank, tag_t tag, rcomp_t rcomp);
   const net::completion* on_each(const net::completion* next, const net::completion* end,
                                  std::exception_ptr* failure);
   void on_runs(const net::completion* next, const net::completion* end,

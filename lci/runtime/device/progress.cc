@@ -26,6 +26,17 @@ thread_local int progress_depth = 0;
 // the cost of polling is spread.
 constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 
+// Signals the object. If that is a handler, nothing is called but the program's function.
+[[gnu::always_inline]] inline void signal_arrival(comp_impl_t& comp, int rank, void* buffer,
+                                                  size_t size, tag_t tag) {
+  const status_t status = rt::status_of_arrival(rank, buffer, size, tag);
+  if (__builtin_expect(rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
+    static_cast<const rt::handler&>(comp).called()(status);
+  } else {
+    comp.signal(status);
+  }
+}
+
 }  // namespace
 
 namespace rt {
@@ -101,13 +112,14 @@ progress_result_t device_impl_t::progress() {
                                                         const void* bytes, size_t size) {
   comp_impl_t& comp = *state.find_rcomp(rcomp, rank);
   if (__builtin_expect(!comp.attr.lend_am, 0)) return eager.on_am(comp, rank, tag, bytes, size);
-  void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
-  if (__builtin_expect(rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
-    // The shortest way that there is: nothing is called but the program's function.
-    static_cast<const rt::handler&>(comp).called()(rt::status_of_arrival(rank, lent, size, tag));
-  } else {
-    comp.signal(rt::status_of_arrival(rank, lent, size, tag));
-  }
+  signal_arrival(comp, rank, size > 0 ? const_cast<void*>(bytes) : nullptr, size, tag);
+}
+
+// A put or get of a peer is over, and names a completion object. Throws std::runtime_error if there
+// is no such object.
+[[gnu::always_inline]] inline void device_impl_t::on_remote_completion(int rank, tag_t tag,
+                                                                       rcomp_t rcomp) {
+  signal_arrival(*state.find_rcomp(rcomp, rank), rank, nullptr, 0, tag);
 }
 
 // Handles and releases completions from `next` on, up to two short tagged messages in a row. Returns
@@ -127,6 +139,9 @@ progress_result_t device_impl_t::progress() {
       } else if (arrived && rt::is_short_tagged(completion.imm)) {
         if (next + 1 != end && rt::matching_engine::is_short_message(next[1])) break;
         on_tagged(completion);
+      } else if (completion.kind == net::completion_kind::remote_put &&
+                 rt::is_short(completion.imm) && !signals().is_event(completion.imm)) {
+        on_remote_completion(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm));
       } else {
         handle(completion);
       }
@@ -200,6 +215,7 @@ progress_result_t device_impl_t::progress() {
   return backlog.drain(*this);
 }
 
+// Any but those that on_each() handles itself.
 void device_impl_t::handle(const net::completion& completion) {
   switch (completion.kind) {
     case net::completion_kind::recv:
@@ -216,9 +232,6 @@ void device_impl_t::handle(const net::completion& completion) {
     case net::completion_kind::remote_put:
       if (signals().is_event(completion.imm)) {
         rma.on_event(completion.rank, signals().decode(completion.imm, completion.imm_high));
-      } else if (rt::is_short(completion.imm)) {
-        rma.on_remote_completion(completion.rank, state.imm().tag(completion.imm),
-                                 state.imm().rcomp(completion.imm));
       } else {
         rendezvous.on_end(completion.rank, completion.imm);
       }
@@ -292,7 +305,7 @@ void device_impl_t::handle_message(const net::completion& received) {
       [&](const rt::reject_header& header) { rendezvous.on_reject(rank, header); },
       [&](const rt::fin_header& header) { rendezvous.on_end(rank, header.receiver_ticket); },
       [&](const rt::remote_completion_header& header) {
-        rma.on_remote_completion(rank, header.tag, header.rcomp);
+        on_remote_completion(rank, header.tag, header.rcomp);
       },
       [&](const rt::signal_event& event) { rma.on_event(rank, event); },
       [&](const rt::atomic_header& header) {

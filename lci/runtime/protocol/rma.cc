@@ -125,13 +125,6 @@ void rma::state::transfer_ended(protocol_host&, errorcode_t code) {
 
 // Target.
 
-void rma::on_remote_completion(int rank, tag_t tag, rcomp_t rcomp) {
-  status_t status(errorcode_t::done);
-  status.rank = rank;
-  status.tag = tag;
-  host_.state.find_rcomp(rcomp, rank)->signal(status);
-}
-
 void rma::on_event(int rank, const signal_event& event) {
   host_.state.find_signal(event.signal, rank)->arrived(event.part);
 }

@@ -82,10 +82,8 @@ class rma {
   // as the network accepts it.
   bool completes_immediately(int rank, size_t size, net::local_region local) const;
 
-  // Handles the message that an initiator's operation has completed. Throws std::runtime_error if
-  // there is no such completion object.
-  void on_remote_completion(int rank, tag_t tag, rcomp_t rcomp);
-  // As above, for an operation with a signal.
+  // Handles the message that an initiator's operation with a signal has completed. Throws
+  // std::runtime_error if there is no such signal.
   void on_event(int rank, const signal_event& event);
 
   // Called around a transfer of another part: not idle from opened() to closed().
