@@ -130,15 +130,9 @@ class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
         post_short_registered<post_form_t::am>(get_tag(), get_remote_comp())) {
       return done(get_tag());
     }
-    return post_in_full(*this);
-  }
-
- private:
-  // Takes a copy, so that the address of the object itself is not taken.
-  [[gnu::noinline, gnu::cold]] static status_t post_in_full(post_am_x op) {
-    post_args_t args = op.args(post_form_t::am, direction_t::OUT);
-    args.tag = op.get_tag();
-    args.remote_comp = op.get_remote_comp();
+    post_args_t args = this->args(post_form_t::am, direction_t::OUT);
+    args.tag = get_tag();
+    args.remote_comp = get_remote_comp();
     return post(args);
   }
 };
@@ -163,7 +157,7 @@ class post_matched_options : public post_options<Op, Buffer>,
   post_matched_options(int rank, Buffer local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_options<Op, Buffer>(rank, local_buffer, size, local_comp),
         argument::tag_argument<Op, tag_t>(tag) {}
-  post_args_t args(post_form_t form, direction_t direction) const {
+  [[gnu::always_inline]] post_args_t args(post_form_t form, direction_t direction) const {
     post_args_t args = post_options<Op, Buffer>::args(form, direction);
     args.matching_engine = this->get_matching_engine();
     args.matching_policy = this->get_matching_policy();
@@ -195,12 +189,7 @@ class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const
          post_short_registered<post_form_t::send>(get_tag()))) {
       return done(get_tag());
     }
-    return post_in_full(*this);
-  }
-
- private:
-  [[gnu::noinline, gnu::cold]] static status_t post_in_full(post_send_x op) {
-    return post(op.args(post_form_t::send, direction_t::OUT));
+    return post(args(post_form_t::send, direction_t::OUT));
   }
 };
 /// post_send_x with the default of every option.
@@ -259,7 +248,7 @@ class post_rma_options : public post_options<Op, Buffer>,
       : post_options<Op, Buffer>(rank, local_buffer, size, local_comp),
         argument::remote_disp_argument<Op, uintptr_t>(remote_disp),
         argument::rmr_argument<Op, rmr_t>(rmr) {}
-  post_args_t args(post_form_t form, direction_t direction) const {
+  [[gnu::always_inline]] post_args_t args(post_form_t form, direction_t direction) const {
     post_args_t args = post_options<Op, Buffer>::args(form, direction);
     args.tag = this->get_tag();
     args.remote_comp = this->get_remote_comp();

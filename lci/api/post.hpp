@@ -143,7 +143,8 @@ class post_options : public option::device_options<Op>,
   // Only operations of direction IN write to the buffer.
   void* buffer() const { return const_cast<void*>(this->get_local_buffer()); }
 
-  post_args_t args(post_form_t form, direction_t direction) const {
+  // (Always inline, since a call would need this object in memory.)
+  [[gnu::always_inline]] post_args_t args(post_form_t form, direction_t direction) const {
     post_args_t args;
     args.form = form;
     args.direction = direction;
@@ -173,14 +174,14 @@ class post_options : public option::device_options<Op>,
            (this->get_allow_done() || !this->get_local_comp().is_empty());
   }
   template <post_form_t Form, class... Rest>
-  [[gnu::always_inline]] bool post_short(Rest... rest) const {
+  [[gnu::always_inline]] bool post_short(const Rest&... rest) const {
     return is_plain() && this->get_mr() == mr_t() &&
            rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
                           this->get_size(), this->get_local_comp(), rest...);
   }
   // For forms whose short path takes a registration.
   template <post_form_t Form, class... Rest>
-  [[gnu::always_inline]] bool post_short_registered(Rest... rest) const {
+  [[gnu::always_inline]] bool post_short_registered(const Rest&... rest) const {
     return is_plain() && !(this->get_mr() == mr_t()) &&
            rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
                           this->get_size(), this->get_local_comp(), rest..., this->get_mr());

@@ -21,7 +21,7 @@ inline bool is_within(uintptr_t offset, size_t size, uint64_t all) {
 // Whether a registration, which is not MR_HOST, is an object of the device's net context and covers
 // the local buffer: check_odd_mr() has nothing to refuse.
 inline bool is_usual_mr(mr_t mr, const device_impl_t& device, const void* buffer, size_t size) {
-  if (mr == MR_UNKNOWN || mr == MR_DEVICE) return false;
+  if (mr.is_empty()) return false;
   const mr_impl_t& impl = *mr.p_impl;
   const auto offset =
       reinterpret_cast<uintptr_t>(buffer) - reinterpret_cast<uintptr_t>(impl.address);

@@ -171,26 +171,25 @@ constexpr transfer transfer_of(post_form_t form) {
 
 // The arguments of a form besides those that every form has.
 struct rest_of_form {
-  explicit rest_of_form(tag_t t, rcomp_t r = 0) : tag(t), rcomp(r) {}
+  explicit rest_of_form(tag_t t, rcomp_t r = 0) : tag(t), rcomp(r), rmr(RMR_NULL) {}
   rest_of_form(uintptr_t disp, const rmr_t& there, tag_t t = 0, rcomp_t r = 0)
       : tag(t), rcomp(r), remote_disp(disp), rmr(there) {}
   tag_t tag;
   rcomp_t rcomp;
   uintptr_t remote_disp = 0;
-  rmr_t rmr;
+  const rmr_t& rmr;
 };
 
 template <post_form_t Form, class... Rest>
-[[gnu::always_inline]] inline bool post_form(device_t device, int rank, void* local_buffer,
-                                             size_t size, comp_t local_comp, const Rest&... rest) {
+[[gnu::always_inline]] inline bool post_through(device_impl_t& through, int rank,
+                                                void* local_buffer, size_t size, comp_t local_comp,
+                                                const Rest&... rest) {
   constexpr transfer kind = transfer_of(Form);
   const rest_of_form arguments(rest...);
-  device_impl_t* const through = known_device(device);
-  if (__builtin_expect(through == nullptr, 0)) return false;
-  runtime_impl_t& runtime = through->runtime;
+  runtime_impl_t& runtime = through.runtime;
   bool is_usual =
       static_cast<unsigned>(rank) < static_cast<unsigned>(runtime.size()) &&
-      (local_buffer != nullptr || size == 0) && through->packets().find(local_buffer) == nullptr &&
+      (local_buffer != nullptr || size == 0) && through.packets().find(local_buffer) == nullptr &&
       (local_comp == COMP_NULL || local_comp == COMP_NULL_RETRY || is_live(*local_comp.p_impl));
   if constexpr (kind == transfer::send) {
     is_usual = is_usual && runtime.default_matching_engine() != nullptr;
@@ -199,19 +198,27 @@ template <post_form_t Form, class... Rest>
     is_usual = is_usual && is_within(arguments.remote_disp, size, rmr_size(arguments.rmr));
   }
   return __builtin_expect(is_usual, 1) &&
-         post_shortest<kind>(*through, rank, local_buffer, size, arguments.tag, arguments.rcomp,
+         post_shortest<kind>(through, rank, local_buffer, size, arguments.tag, arguments.rcomp,
                              arguments.rmr, arguments.remote_disp)
              .is_done();
 }
 
-// Variant of post_form() for a post that names its registration.
+template <post_form_t Form, class... Rest>
+[[gnu::always_inline]] inline bool post_form(device_t device, int rank, void* local_buffer,
+                                             size_t size, comp_t local_comp, const Rest&... rest) {
+  device_impl_t* const through = known_device(device);
+  return __builtin_expect(through != nullptr, 1) &&
+         post_through<Form>(*through, rank, local_buffer, size, local_comp, rest...);
+}
+
+// Variant for a post that names its registration.
 template <post_form_t Form, class... Rest>
 [[gnu::always_inline]] inline bool post_registered(mr_t mr, device_t device, int rank,
                                                    void* local_buffer, size_t size,
                                                    comp_t local_comp, const Rest&... rest) {
-  const device_impl_t* const through = known_device(device);
+  device_impl_t* const through = known_device(device);
   return __builtin_expect(through != nullptr && is_usual_mr(mr, *through, local_buffer, size), 1) &&
-         post_form<Form>(device, rank, local_buffer, size, local_comp, rest...);
+         post_through<Form>(*through, rank, local_buffer, size, local_comp, rest...);
 }
 
 // A receive without options, the usual way.
