@@ -112,9 +112,19 @@ class lcrq {
     if (newest->is_spsc) {
       const spsc_result result = spsc_of(newest).push(value);
       if (__builtin_expect(result == spsc_result::ok, 1)) return;
-      if (result == spsc_result::unsure && was_pushed(newest)) return;
+      return push_after(newest, result, value);
     }
     push_slowly(value);
+  }
+
+  // Appends the values, one after the other, or none of them: if false, they have to be pushed one
+  // by one. Wait-free.
+  bool try_push(const T* values, size_t count) {
+    ring* const newest = last_.load(std::memory_order_acquire);
+    if (!newest->is_spsc) return false;
+    const spsc_result result = spsc_of(newest).push(values, count);
+    return __builtin_expect(result == spsc_result::ok, 1) ||
+           (result == spsc_result::unsure && was_pushed(newest));
   }
 
   // Takes the oldest value. Returns false if the queue was empty at one moment during the call;
@@ -125,10 +135,7 @@ class lcrq {
     if (oldest->is_spsc) {
       const spsc_result result = spsc_of(oldest).pop(out);
       if (__builtin_expect(result == spsc_result::ok, 1)) return true;
-      if (result == spsc_result::refused && last_.load(std::memory_order_acquire) == oldest) {
-        return false;
-      }
-      if (result == spsc_result::unsure && was_popped(oldest)) return true;
+      return pop_after(oldest, result, out);
     }
     return pop_slowly(out);
   }
@@ -198,7 +205,22 @@ class lcrq {
     });
   }
 
-  // Operations outside the fast path of SPSC segments.
+  // Operations outside the fast path of SPSC segments. All are tail calls of it, so that it saves no
+  // registers.
+
+  // After a result of the newest ring other than `ok`.
+  [[gnu::noinline]] void push_after(ring* newest, spsc_result result, const T& value) {
+    if (result == spsc_result::unsure && was_pushed(newest)) return;
+    push_slowly(value);
+  }
+  // The same of the oldest ring.
+  [[gnu::noinline]] bool pop_after(ring* oldest, spsc_result result, T* out) {
+    if (result == spsc_result::refused && last_.load(std::memory_order_acquire) == oldest) {
+      return false;
+    }
+    if (result == spsc_result::unsure && was_popped(oldest)) return true;
+    return pop_slowly(out);
+  }
 
   [[gnu::noinline]] void push_slowly(const T& value) {
     place& mine = my_place();

@@ -83,8 +83,8 @@ MUTANTS = {
     ),
     "owned_push_unordered": (
         "owned_ring.h",
-        "tail_.store(ticket + 1, std::memory_order_release)",
-        "tail_.store(ticket + 1, std::memory_order_relaxed)",
+        "tail_.store(last + 1, std::memory_order_release)",
+        "tail_.store(last + 1, std::memory_order_relaxed)",
     ),
     "owned_pop_unordered": (
         "owned_ring.h",

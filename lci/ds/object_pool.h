@@ -74,6 +74,22 @@ class object_pool {
     }
   }
 
+  // Recycles several objects, with less work for each.
+  void recycle(T* const* objects, size_t count) noexcept {
+    place* const mine = places_.find(Atomics::known_thread_number());
+    if (__builtin_expect(mine == nullptr || mine->count() + count > Batch, 0)) {
+      for (size_t i = 0; i < count; ++i) recycle(objects[i]);
+      return;
+    }
+    entry* first = mine->first;
+    for (size_t i = 0; i < count; ++i) {
+      auto* const recycled = reinterpret_cast<entry*>(objects[i]);
+      recycled->next = first;
+      first = recycled;
+    }
+    mine->set_first(first, mine->count() + static_cast<uint32_t>(count));
+  }
+
   // Number of objects that have been made and not recycled. Exact if no thread makes or recycles
   // meanwhile; otherwise an estimate. Not for fast paths.
   size_t in_use() const {

@@ -79,12 +79,14 @@ class owned_ring {
   owned_ring& operator=(const owned_ring&) = delete;
 
   // After `unsure`, the pusher must call leave().
-  [[gnu::always_inline]] result push(const T& value) {
+  [[gnu::always_inline]] result push(const T& value) { return push(&value, 1); }
+  // Pushes all of the values, or none.
+  [[gnu::always_inline]] result push(const T* values, size_t count) {
     const uint32_t me = Atomics::known_thread_number();
     if (__builtin_expect(pusher_.load(std::memory_order_relaxed) != me, 0)) {
       return result::not_owner;
     }
-    const result answer = push_as(me, value);
+    const result answer = push_as(me, values, count);
     if (__builtin_expect(answer == result::ok, 1)) leave();
     return answer;
   }
@@ -173,19 +175,22 @@ class owned_ring {
     unsigned char bytes[sizeof(T)];
   };
 
-  [[gnu::always_inline]] result push_as(uint32_t me, const T& value) {
+  [[gnu::always_inline]] result push_as(uint32_t me, const T* values, size_t count) {
     const uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    const uint64_t last = ticket + count - 1;
     Atomics::plain_read(&head_seen_, sizeof head_seen_);
-    if (__builtin_expect(ticket - head_seen_ > mask_, 0)) {
+    if (__builtin_expect(last - head_seen_ > mask_, 0)) {
       Atomics::plain_write(&head_seen_, sizeof head_seen_);
       head_seen_ = head_.load(std::memory_order_acquire);                   // B2
       if (still_mine(pusher_, me) != result::ok) return result::not_owner;  // C
-      if (ticket - head_seen_ > mask_) return result::refused;
+      if (last - head_seen_ > mask_) return result::refused;
     }
-    slot& filled = slots_[ticket & mask_];
-    Atomics::plain_write(filled.bytes, sizeof(T));
-    std::memcpy(filled.bytes, &value, sizeof(T));
-    tail_.store(ticket + 1, std::memory_order_release);  // A1
+    for (size_t i = 0; i < count; ++i) {
+      slot& filled = slots_[(ticket + i) & mask_];
+      Atomics::plain_write(filled.bytes, sizeof(T));
+      std::memcpy(filled.bytes, &values[i], sizeof(T));
+    }
+    tail_.store(last + 1, std::memory_order_release);  // A1
     return still_mine(pusher_, me);
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -87,11 +88,29 @@ TEST(OwnedRing, IsAllThreadsWhenItIsSealed) {
   EXPECT_EQ(r->size(), 0u);
 }
 
-// One thread pushes, one pops, and a third ends the ring: what counts for the pusher is popped
-// once.
-TEST(OwnedRing, NothingIsLostWhenItEndsInTheMiddle) {
-  if (!base::has_process_barrier())
-    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+TEST(OwnedRing, TakesSeveralValuesOrNone) {
+  const auto r = my_ring(4);
+  const uint64_t values[] = {1, 2, 3, 4, 5};
+  uint64_t value = 0;
+  EXPECT_EQ(r->push(values, 5), result::refused);
+  for (int round = 0; round < 5; ++round) {  // from each slot on
+    ASSERT_EQ(r->push(values, 3), result::ok);
+    EXPECT_EQ(r->push(values + 3, 2), result::refused);
+    EXPECT_EQ(r->size(), 3u);
+    ASSERT_EQ(r->push(values + 3, 1), result::ok);
+    for (uint64_t expected = 1; expected <= 4; ++expected) {
+      ASSERT_EQ(r->pop(&value), result::ok);
+      EXPECT_EQ(value, expected);
+    }
+    ASSERT_EQ(r->push(values, 1), result::ok);
+    ASSERT_EQ(r->pop(&value), result::ok);
+  }
+  EXPECT_EQ(r->pop(&value), result::refused);
+}
+
+// One thread pushes, so many values at a time, one pops, and a third ends the ring: what counts for
+// the pusher is popped once.
+void expect_nothing_lost(size_t at_a_time) {
   std::atomic<uint32_t> popper{UINT32_MAX};
   std::atomic<ring*> shared{nullptr};
   std::atomic<uint64_t> moved{0};
@@ -127,14 +146,16 @@ TEST(OwnedRing, NothingIsLostWhenItEndsInTheMiddle) {
   });
   shared = r.get();
   for (;;) {
-    const result put = r->push(pushed);
+    std::vector<uint64_t> values(at_a_time);
+    std::iota(values.begin(), values.end(), pushed);
+    const result put = r->push(values.data(), at_a_time);
     if (put == result::not_owner) break;
     if (put == result::unsure) {
       while (!ended) wait.idle();
-      if (r->was_pushed()) ++pushed;
+      if (r->was_pushed()) pushed += at_a_time;
       break;
     }
-    if (put == result::ok) ++pushed;
+    if (put == result::ok) pushed += at_a_time;
     if (put == result::refused) wait.idle();
   }
   taker.join();
@@ -143,6 +164,12 @@ TEST(OwnedRing, NothingIsLostWhenItEndsInTheMiddle) {
   while (r->pop_sealed(&value, wanted) == sealed_result::ok) popped.push_back(value);
   ASSERT_EQ(popped.size(), pushed);
   for (uint64_t i = 0; i < pushed; ++i) ASSERT_EQ(popped[i], i);
+}
+
+TEST(OwnedRing, NothingIsLostWhenItEndsInTheMiddle) {
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  for (const size_t at_a_time : {1, 3}) expect_nothing_lost(at_a_time);
 }
 
 }  // namespace

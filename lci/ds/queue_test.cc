@@ -1,5 +1,6 @@
 // Both queues must meet the same expectations. They are on the heap, as stacks of gcc's address
 // sanitizer do not keep their alignment.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -58,6 +59,15 @@ struct spsc_segments {
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
 };
+// The same, pushed by the function for several values.
+struct spsc_runs {
+  lcrq<value, std_atomics, default_cell, immediate_spsc_policy> queue{8};
+  bool push(const value& v) {
+    if (!queue.try_push(&v, 1)) queue.push(v);
+    return true;
+  }
+  bool pop(value* v) { return queue.try_pop(v); }
+};
 struct fixed {
   array_queue<value> queue{64};
   bool push(const value& v) { return queue.try_push(v); }
@@ -70,7 +80,7 @@ using QueueTypes = testing::Types<fixed,
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
                                   wide,
 #endif
-                                  narrow, spsc_segments>;
+                                  narrow, spsc_segments, spsc_runs>;
 TYPED_TEST_SUITE(Queues, QueueTypes);
 
 TYPED_TEST(Queues, IsEmptyAtFirst) {
@@ -166,7 +176,7 @@ using LcrqTypes = testing::Types<
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
     wide,
 #endif
-    narrow, spsc_segments>;
+    narrow, spsc_segments, spsc_runs>;
 TYPED_TEST_SUITE(Lcrqs, LcrqTypes);
 
 TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
@@ -273,6 +283,40 @@ TEST(Lcrq, ValuesInSpscSegmentsArePoppedByAll) {
   while (popped <= values) pop_next();
   value v;
   EXPECT_FALSE(queue->try_pop(&v));
+}
+
+// From when one thread has the queue to itself, several values are pushed together, or none where
+// they do not fit.
+TEST(Lcrq, SeveralValuesArePushedTogether) {
+  lcrq<uint64_t, std_atomics, default_cell, immediate_spsc_policy> queue(32);
+  uint64_t popped = 0;
+  const std::vector<uint64_t> values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  EXPECT_FALSE(queue.try_push(values.data(), 1)) << "nobody is alone yet";
+  int alone = 0;
+  for (; alone < 1000 && !queue.try_push(values.data(), 1); ++alone) {
+    queue.push(0);
+    ASSERT_TRUE(queue.try_pop(&popped));
+  }
+  ASSERT_LT(alone, 1000);
+  ASSERT_TRUE(queue.try_pop(&popped));
+  size_t most_together = 0;
+  for (size_t i = 0; i < 100; ++i) {
+    const size_t count = 1 + i % values.size();
+    const bool together = queue.try_push(values.data(), count);
+    if (together) most_together = std::max(most_together, count);
+    EXPECT_EQ(queue.size(), together ? count : 0);
+    for (size_t k = 0; !together && k < count; ++k) queue.push(values[k]);
+    for (size_t k = 0; k < count; ++k) {
+      ASSERT_TRUE(queue.try_pop(&popped));
+      EXPECT_EQ(popped, values[k]);
+    }
+    EXPECT_FALSE(queue.try_pop(&popped));
+  }
+  EXPECT_EQ(most_together, 8u) << "the capacity of a segment";
+  // Of another thread only one by one.
+  std::thread([&] { EXPECT_FALSE(queue.try_push(values.data(), 2)); }).join();
 }
 
 }  // namespace

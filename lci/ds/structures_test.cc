@@ -85,9 +85,8 @@ TEST(Structures, NarrowLcrq) {
 // thread does both, so that it owns the queue when other threads come. In some scripts it returns
 // to a queue that is then shared, and in some there are several SPSC segments, or those of two
 // threads.
-template <template <class> class Cell>
+template <class Queue>
 void expect_right_spsc() {
-  using immediate = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, spsc_immediately<>>, 2>;
   for (const std::vector<std::string>& scripts :
        std::vector<std::vector<std::string>>{{"-++-", "+"},
                                              {"-++-", "-"},
@@ -101,14 +100,25 @@ void expect_right_spsc() {
                                              {"++++", "---", "+-"}}) {
     SCOPED_TRACE(testing::PrintToString(scripts));
     expect_right([&] {
-      return std::make_unique<queue_scenario<immediate>>(scripts, queue_specification::unbounded);
+      return std::make_unique<queue_scenario<Queue>>(scripts, queue_specification::unbounded);
     });
   }
 }
 
-TEST(Structures, WideLcrqWithSpscSegments) { expect_right_spsc<wide_cell>(); }
+template <template <class> class Cell>
+using spsc_lcrq = lcrq<uint64_t, scheduled_atomics, Cell, spsc_immediately<>>;
 
-TEST(Structures, NarrowLcrqWithSpscSegments) { expect_right_spsc<narrow_cell>(); }
+TEST(Structures, WideLcrqWithSpscSegments) {
+  expect_right_spsc<unbounded<spsc_lcrq<wide_cell>, 2>>();
+}
+
+TEST(Structures, NarrowLcrqWithSpscSegments) {
+  expect_right_spsc<unbounded<spsc_lcrq<narrow_cell>, 2>>();
+}
+
+TEST(Structures, LcrqWithSpscSegmentsThatIsPushedInRuns) {
+  expect_right_spsc<unbounded_in_runs<spsc_lcrq<wide_cell>, 2>>();
+}
 
 template <class Queue>
 void expect_right_end() {

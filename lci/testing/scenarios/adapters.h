@@ -30,6 +30,15 @@ struct unbounded {
   bool pop(uint64_t* value) { return queue.try_pop(value); }
 };
 
+// Pushes by the function for several values where that does it.
+template <class Queue, size_t RingCapacity>
+struct unbounded_in_runs : unbounded<Queue, RingCapacity> {
+  bool push(uint64_t value) {
+    if (!this->queue.try_push(&value, 1)) this->queue.push(value);
+    return true;
+  }
+};
+
 // Policy of an lcrq that has SPSC segments each time as soon as one thread has pushed and one has
 // popped.
 template <template <class, class> class Ring = owned_ring>
