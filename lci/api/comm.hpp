@@ -215,18 +215,20 @@ class [[nodiscard]] post_recv_x : public post_matched_options<post_recv_x, void*
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(
-            is_plain() && get_allow_posted() && get_mr() == mr_t() && is_of_default_engine(), 1)) {
-      const auto post_receive = get_allow_done() ? rt::post_receive : rt::post_receive_never_done;
-      return post_receive(get_device(), get_rank(), buffer(), get_size(), get_tag(),
-                          get_local_comp(), get_user_context());
+    if (__builtin_expect(is_plain() && get_allow_posted() && get_mr() == mr_t() &&
+                             is_of_default_engine() &&
+                             rt::post_receive(get_device(), get_rank(), buffer(), get_size(),
+                                              get_tag(), get_local_comp(), get_user_context()),
+                         1)) {
+      return answer(errorcode_t::posted, get_tag());
     }
     return post(args(post_form_t::recv, direction_t::IN));
   }
 };
 /// post_recv_x with the default of every option.
 /// @relates post_recv_x
-inline status_t post_recv(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
+[[gnu::always_inline]] inline status_t post_recv(int rank, void* local_buffer, size_t size,
+                                                 tag_t tag, comp_t local_comp) {
   return post_recv_x(rank, local_buffer, size, tag, local_comp)();
 }
 
@@ -292,8 +294,9 @@ class [[nodiscard]] post_put_x : public post_rma_options<post_put_x, const void*
 };
 /// post_put_x with the default of every option.
 /// @relates post_put_x
-inline status_t post_put(int rank, const void* local_buffer, size_t size, comp_t local_comp,
-                         uintptr_t remote_disp, rmr_t rmr) {
+[[gnu::always_inline]] inline status_t post_put(int rank, const void* local_buffer, size_t size,
+                                                comp_t local_comp, uintptr_t remote_disp,
+                                                rmr_t rmr) {
   return post_put_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
 }
 
@@ -326,8 +329,9 @@ class [[nodiscard]] post_get_x : public post_rma_options<post_get_x, void*> {
 };
 /// post_get_x with the default of every option.
 /// @relates post_get_x
-inline status_t post_get(int rank, void* local_buffer, size_t size, comp_t local_comp,
-                         uintptr_t remote_disp, rmr_t rmr) {
+[[gnu::always_inline]] inline status_t post_get(int rank, void* local_buffer, size_t size,
+                                                comp_t local_comp, uintptr_t remote_disp,
+                                                rmr_t rmr) {
   return post_get_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
 }
 

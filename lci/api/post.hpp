@@ -86,12 +86,10 @@ bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_b
                 rcomp_t remote_comp, mr_t mr);
 bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr);
-// A receive whose options are the default ones, but for `device` and `user_context`, and in the
-// second form for allow_done(false). Does what post() does.
-status_t post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
-                      comp_t local_comp, void* user_context);
-status_t post_receive_never_done(device_t device, int rank, void* local_buffer, size_t size,
-                                 tag_t tag, comp_t local_comp, void* user_context);
+// The short path of a receive with no options but these: true if it waits. False: nothing happened,
+// and post() determines why.
+bool post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
+                  comp_t local_comp, void* user_context);
 // The answer of a short post with allow_done(false): signals the object, and makes the status
 // `posted`.
 void signal_done(comp_t local_comp, status_t* status);
@@ -187,13 +185,17 @@ class post_options : public option::device_options<Op>,
                           this->get_size(), this->get_local_comp(), rest..., this->get_mr());
   }
   // The answer of a short post.
-  status_t done(tag_t tag) const {
-    status_t status = errorcode_t::done;
+  status_t answer(errorcode_t code, tag_t tag) const {
+    status_t status = code;
     status.rank = this->get_rank();
     status.buffer = buffer();
     status.size = this->get_size();
     status.tag = tag;
     status.user_context = this->get_user_context();
+    return status;
+  }
+  status_t done(tag_t tag) const {
+    status_t status = answer(errorcode_t::done, tag);
     if (__builtin_expect(!this->get_allow_done(), 0)) {
       rt::signal_done(this->get_local_comp(), &status);
     }

@@ -130,6 +130,47 @@ TEST_P(MessageRuns, ExceptionsOfHandlersLoseNoMessage) {
   });
 }
 
+// Receives that complete in different objects, alternating and several in a row.
+TEST_P(MessageRuns, EachReceiveSignalsItsOwnObject) {
+  run(ranks(), [](rank_under_test& self) {
+    use_engine_alone(&self);
+    comp_t other = alloc_cq_x().runtime(self.runtime)();
+    comp_t bounded = alloc_cq_x().cq_type(attr_cq_type_t::array_atomic).runtime(self.runtime)();
+    comp_t counter = alloc_counter_x().runtime(self.runtime)();
+    constexpr uint64_t count = 16;
+    const std::array<comp_t, count> of = {
+        self.queue, self.queue, self.queue, other,   counter, other,      bounded, bounded,
+        bounded,    counter,    counter,    counter, other,   self.queue, other,   other};
+    for (uint64_t round = 0; round < 10; ++round) {
+      std::array<uint64_t, count> places{};
+      for (uint64_t i = 0; i < count; ++i) receive(self, &places[i], 1, of[i]);
+      self.meet();
+      for (uint64_t i = 0; i < count; ++i) send(self, 100 * round + i, 1);
+      for (const comp_t from : {self.queue, other, bounded}) {
+        for (uint64_t i = 0; i < count; ++i) {
+          if (!(of[i] == from)) continue;
+          status_t status;
+          do {
+            progress_x().runtime(self.runtime)();
+            status = cq_pop_x(from).runtime(self.runtime)();
+          } while (status.is_retry());
+          EXPECT_EQ(status.buffer, &places[i]) << "in the order of the messages";
+          EXPECT_EQ(places[i], 100 * round + i);
+        }
+        EXPECT_TRUE(cq_pop_x(from).runtime(self.runtime)().is_retry());
+      }
+      while (counter_get_x(counter).runtime(self.runtime)() < 4) {
+        progress_x().runtime(self.runtime)();
+      }
+      EXPECT_EQ(counter_get_x(counter).runtime(self.runtime)(), 4);
+      counter_set_x(counter, 0).runtime(self.runtime)();
+      wait_drained_x().runtime(self.runtime)();
+      self.meet();
+    }
+    for (comp_t* comp : {&other, &bounded, &counter}) free_comp_x{comp}.runtime(self.runtime)();
+  });
+}
+
 TEST_P(MessageRuns, AMessageThatIsTooLongEndsItsOwnReceiveOnly) {
   run(ranks(), [](rank_under_test& self) {
     use_engine_alone(&self);

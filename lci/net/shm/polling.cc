@@ -132,11 +132,13 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
     case ring_message_kind::inline_put_imm: {
       constexpr uint32_t least = sizeof(inline_put_imm_header);
       take_result result = take_result::nothing;
-      from.read_of(ring_message_kind::inline_put_imm, least, static_cast<uint32_t>(piece_ + least),
-                   [&](uint32_t imm, const unsigned char* bytes, uint32_t size) {
-                     result = take_inline_put_imm(region_user_, rank, bytes, size);
-                     fill_remote_put(*next, rank, imm);
-                   });
+      from.read_of(
+          ring_message_kind::inline_put_imm, least, static_cast<uint32_t>(piece_ + least),
+          [&](uint32_t imm, const unsigned char* bytes, uint32_t size)
+              __attribute__((always_inline)) {
+                result = take_inline_put_imm(region_user_, rank, bytes, size);
+                fill_remote_put(*next, rank, imm);
+              });
       if (result != take_result::completed) return false;
       ++*next;
       return true;

@@ -60,6 +60,21 @@ void synchronizer::take(status_t* out) {
   filled_.store(0, std::memory_order_release);  // S4: pairs with S1
 }
 
+void signal_each(comp_impl_t& comp, const status_t* statuses, size_t count,
+                 std::exception_ptr* failure) {
+  if (is_of_type(comp, attr_comp_type_t::cq) &&
+      static_cast<completion_queue&>(comp).try_signal_all(statuses, count)) {
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    try {
+      comp.signal(statuses[i]);
+    } catch (...) {
+      if (*failure == nullptr) *failure = std::current_exception();
+    }
+  }
+}
+
 void growing_completion_queue::describe(observe::rank_report* report) {
   const size_t statuses = queue_.size();
   if (statuses == 0) return;

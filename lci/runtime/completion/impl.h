@@ -4,7 +4,9 @@
 #define LCI_RUNTIME_COMPLETION_IMPL_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 
 #include "lci/api/comp.hpp"
@@ -112,6 +114,9 @@ class completion_queue : public library_comp {
   using library_comp::library_comp;
   // False if there is none; then *out means nothing.
   virtual bool pop(status_t* out) = 0;
+  // Signals the statuses in this order. False: nothing has happened, and they have to be signaled
+  // one by one.
+  virtual bool try_signal_all(const status_t* statuses, size_t count) = 0;
 };
 
 class growing_completion_queue : public completion_queue {
@@ -119,6 +124,9 @@ class growing_completion_queue : public completion_queue {
   using completion_queue::completion_queue;
   void signal(status_t status) override { queue_.push(status); }
   bool pop(status_t* out) override { return queue_.try_pop(out); }
+  bool try_signal_all(const status_t* statuses, size_t count) override {
+    return queue_.try_push(statuses, count);
+  }
 
   // For the observer's thread, as of observe::subject.
   void describe(observe::rank_report* report);
@@ -133,10 +141,16 @@ class fixed_completion_queue : public completion_queue {
   explicit fixed_completion_queue(const comp_attr_t& attributes);
   void signal(status_t status) override;
   bool pop(status_t* out) override { return queue_.try_pop(out); }
+  bool try_signal_all(const status_t*, size_t) override { return false; }
 
  private:
   ds::array_queue<status_t> queue_;
 };
+
+// Signals the object with each of the statuses, in this order. An exception of one does not keep the
+// others back: the first one is stored in *failure, unless one is there.
+void signal_each(comp_impl_t& comp, const status_t* statuses, size_t count,
+                 std::exception_ptr* failure);
 
 }  // namespace lci::rt
 

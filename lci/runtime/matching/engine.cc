@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
 #include "lci/observe/clock.h"
+#include "lci/runtime/completion/impl.h"
 #include "lci/runtime/resources/packet.h"
 
 namespace lci::rt {
@@ -188,18 +190,18 @@ error_t matching_engine::take(receive* posted, unexpected* found, status_t* stat
     arrived.bytes->put();
   }
   if (!fits) {
-    refuse(incoming, message.rank, message.tag, message.size);
+    incoming.signal(refuse(incoming, message.rank, message.tag, message.size));
     return errorcode_t::posted;
   }
   *status = incoming.status(errorcode_t::done, message.rank, message.tag, message.size);
   return errorcode_t::done;
 }
 
-// It is longer than the receive: that is over.
-[[gnu::noinline, gnu::cold]] void matching_engine::refuse(const receive& incoming, int rank,
-                                                          tag_t tag, size_t size) {
+// A message is longer than its receive. Returns the status with which that is over.
+[[gnu::noinline, gnu::cold]] status_t matching_engine::refuse(const receive& incoming, int rank,
+                                                              tag_t tag, size_t size) {
   LCI_LOG(error, "rank ", rank, " sent ", size, " bytes to a receive of ", incoming.size);
-  incoming.signal(errorcode_t::fatal, rank, tag, incoming.size);
+  return incoming.status(errorcode_t::fatal, rank, tag, incoming.size);
 }
 
 void matching_engine::on_eager(packet_pool_impl_t& packets, const matching_key& key,
@@ -232,13 +234,23 @@ void matching_engine::on_eager(packet_pool_impl_t& packets, int rank, tag_t tag,
 size_t matching_engine::on_eager(const net::completion* messages, size_t count,
                                  std::exception_ptr* failure) {
   receive* found[most_at_once];
+  comp_impl_t* comps[most_at_once];
+  // Not initialized.
+  alignas(status_t) unsigned char storage[most_at_once * sizeof(status_t)];
+  auto* const statuses = reinterpret_cast<status_t*>(storage);
   const size_t taken = take_receives(messages, std::min(count, most_at_once), found);
   for (size_t i = 0; i < taken; ++i) {
     const net::completion& message = messages[i];
-    try {
-      deliver(found[i], message.rank, short_tag(message.imm), message.bytes(), message.size);
-    } catch (...) {
-      if (*failure == nullptr) *failure = std::current_exception();
+    comps[i] = found[i]->comp;
+    new (&statuses[i]) status_t(
+        copy_in(*found[i], message.rank, short_tag(message.imm), message.bytes(), message.size));
+  }
+  receives_.recycle(found, taken);
+  for (size_t next = 0; next < taken;) {
+    const size_t begin = next;
+    while (next < taken && comps[next] == comps[begin]) ++next;
+    if (comps[begin] != nullptr) {
+      signal_each(*comps[begin], &statuses[begin], next - begin, failure);
     }
   }
   return taken;
@@ -264,19 +276,20 @@ size_t matching_engine::on_eager(const net::completion* messages, size_t count,
   return taken;
 }
 
+// Copies a message to the buffer of its receive, if it fits. Returns the status of the receive.
+[[gnu::always_inline]] inline status_t matching_engine::copy_in(const receive& incoming, int rank,
+                                                                tag_t tag, const void* bytes,
+                                                                size_t size) {
+  if (__builtin_expect(size > incoming.size, 0)) return refuse(incoming, rank, tag, size);
+  base::copy_bytes(incoming.buffer, bytes, size);
+  return status_of_arrival(rank, incoming.buffer, size, tag, incoming.user_context);
+}
+
 [[gnu::always_inline]] inline void matching_engine::deliver(receive* waiting, int rank, tag_t tag,
                                                             const void* bytes, size_t size) {
-  if (__builtin_expect(size > waiting->size, 0)) {
-    const receive incoming = *waiting;
-    receives_.recycle(waiting);
-    refuse(incoming, rank, tag, size);
-    return;
-  }
   comp_impl_t* const comp = waiting->comp;
-  void* const buffer = waiting->buffer;
-  const status_t status = status_of_arrival(rank, buffer, size, tag, waiting->user_context);
+  const status_t status = copy_in(*waiting, rank, tag, bytes, size);
   receives_.recycle(waiting);
-  base::copy_bytes(buffer, bytes, size);
   if (comp != nullptr) comp->signal(status);
 }
 
@@ -333,7 +346,7 @@ void matching_engine::accept(rendezvous& conversations, const receive& incoming,
                              const announcement& announced) {
   if (announced.size > incoming.size) {
     conversations.reject(announced);
-    refuse(incoming, announced.rank, announced.tag, announced.size);
+    incoming.signal(refuse(incoming, announced.rank, announced.tag, announced.size));
     return;
   }
   operation received;
@@ -375,7 +388,8 @@ void matching_engine::fail_peer(int rank) {
     failed = failed->next;
     const receive incoming = *waiting;
     receives_.recycle(waiting);
-    incoming.signal(errorcode_t::fatal, incoming.key.rank, incoming.key.tag, incoming.size);
+    incoming.signal(
+        incoming.status(errorcode_t::fatal, incoming.key.rank, incoming.key.tag, incoming.size));
   }
 }
 

@@ -60,8 +60,8 @@ class matching_engine : public live_object {
     status_t status(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
       return make_status(code, rank, buffer, bytes, tag, user_context);
     }
-    void signal(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
-      if (comp != nullptr) comp->signal(status(code, rank, tag, bytes));
+    void signal(const status_t& ended) const {
+      if (comp != nullptr) comp->signal(ended);
     }
   };
 
@@ -181,7 +181,8 @@ class matching_engine : public live_object {
   unexpected* keep(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,
                    size_t size);
   void accept(rendezvous& conversations, const receive& incoming, const announcement& announced);
-  void refuse(const receive& incoming, int rank, tag_t tag, size_t size);
+  status_t refuse(const receive& incoming, int rank, tag_t tag, size_t size);
+  status_t copy_in(const receive& incoming, int rank, tag_t tag, const void* bytes, size_t size);
 
   // A rank whose loss ends the collectives that use this engine; -1: none.
   int first_failed() const {

@@ -221,48 +221,6 @@ template <post_form_t Form, class... Rest>
          post_through<Form>(*through, rank, local_buffer, size, local_comp, rest...);
 }
 
-// A receive without options, the usual way.
-[[gnu::noinline]] status_t post_receive_by_arguments(device_t device, int rank, void* local_buffer,
-                                                     size_t size, tag_t tag, comp_t local_comp,
-                                                     void* user_context, bool allow_done) {
-  post_args_t args;
-  args.form = post_form_t::recv;
-  args.direction = direction_t::IN;
-  args.rank = rank;
-  args.local_buffer = local_buffer;
-  args.size = size;
-  args.local_comp = local_comp;
-  args.device = device;
-  args.mr = MR_HOST;
-  args.tag = tag;
-  args.user_context = user_context;
-  args.allow_done = allow_done;
-  return post(args);
-}
-
-template <bool AllowDone>
-[[gnu::always_inline]] inline status_t post_receive(device_t device, int rank, void* local_buffer,
-                                                    size_t size, tag_t tag, comp_t local_comp,
-                                                    void* user_context) {
-  device_impl_t* const through = known_device(device);
-  if (__builtin_expect(through != nullptr, 1)) {
-    runtime_impl_t& runtime = through->runtime;
-    matching_engine* const engine = runtime.default_matching_engine();
-    const bool is_usual = static_cast<unsigned>(rank) < static_cast<unsigned>(runtime.size()) &&
-                          tag != ANY_TAG && (local_buffer != nullptr || size == 0) &&
-                          !local_comp.is_empty() && is_live(*local_comp.p_impl) &&
-                          engine != nullptr;
-    if (__builtin_expect(is_usual, 1) &&
-        __builtin_expect(
-            engine->try_post_recv(rank, tag, local_buffer, size, local_comp.p_impl, user_context),
-            1)) {
-      return make_status(errorcode_t::posted, rank, local_buffer, size, tag, user_context);
-    }
-  }
-  return post_receive_by_arguments(device, rank, local_buffer, size, tag, local_comp, user_context,
-                                   AllowDone);
-}
-
 }  // namespace
 
 bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
@@ -318,14 +276,17 @@ bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_b
                                            remote_disp, rmr);
 }
 
-status_t post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
-                      comp_t local_comp, void* user_context) {
-  return post_receive<true>(device, rank, local_buffer, size, tag, local_comp, user_context);
-}
-
-status_t post_receive_never_done(device_t device, int rank, void* local_buffer, size_t size,
-                                 tag_t tag, comp_t local_comp, void* user_context) {
-  return post_receive<false>(device, rank, local_buffer, size, tag, local_comp, user_context);
+bool post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
+                  comp_t local_comp, void* user_context) {
+  device_impl_t* const through = known_device(device);
+  if (__builtin_expect(through == nullptr, 0)) return false;
+  runtime_impl_t& runtime = through->runtime;
+  matching_engine* const engine = runtime.default_matching_engine();
+  const bool is_usual = static_cast<unsigned>(rank) < static_cast<unsigned>(runtime.size()) &&
+                        tag != ANY_TAG && (local_buffer != nullptr || size == 0) &&
+                        !local_comp.is_empty() && is_live(*local_comp.p_impl) && engine != nullptr;
+  return __builtin_expect(is_usual, 1) &&
+         engine->try_post_recv(rank, tag, local_buffer, size, local_comp.p_impl, user_context);
 }
 
 void signal_done(comp_t local_comp, status_t* status) {
