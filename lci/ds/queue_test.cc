@@ -288,7 +288,9 @@ TEST(Lcrq, ValuesInSpscSegmentsArePoppedByAll) {
 // From when one thread has the queue to itself, several values are pushed together, or none where
 // they do not fit.
 TEST(Lcrq, SeveralValuesArePushedTogether) {
-  lcrq<uint64_t, std_atomics, default_cell, immediate_spsc_policy> queue(32);
+  using queue_type = lcrq<uint64_t, std_atomics, default_cell, immediate_spsc_policy>;
+  const auto owned = std::make_unique<queue_type>(32);
+  queue_type& queue = *owned;
   uint64_t popped = 0;
   const std::vector<uint64_t> values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   if (!base::has_process_barrier())
