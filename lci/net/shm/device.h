@@ -74,6 +74,7 @@ class shm_device final : public device {
   void needs_polls() { next_event_.store(nullptr, std::memory_order_relaxed); }
 
   error_t poll_all(completion* out, size_t max, size_t* count);
+  void expect_lines(const ring_reader& from, const completion& last);
   size_t take_next(ring_reader& from, int rank, completion* out, size_t max);
   size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
   bool take_more(ring_reader& from, int rank, completion** next, completion* end);
