@@ -93,8 +93,8 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   return poll_all(out, max, count);
 }
 
-// The next message is likely to be as large as the last one. The second line of one that has two is
-// fetched by glances; a larger one comes later the more of its lines this rank has fetched before.
+// The next message is likely to be as large as the last one. Glances fetch the second line of a
+// message that has two. Of a larger one, each line that they fetch delays the sender.
 void shm_device::expect_lines(const ring_reader& from, const completion& last) {
   const auto* const word = reinterpret_cast<const char*>(from.next_word());
   const bool has_two =
