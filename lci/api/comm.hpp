@@ -250,12 +250,14 @@ class post_rma_options : public post_options<Op, Buffer>,
       : post_options<Op, Buffer>(rank, local_buffer, size, local_comp),
         argument::remote_disp_argument<Op, uintptr_t>(remote_disp),
         argument::rmr_argument<Op, rmr_t>(rmr) {}
-  [[gnu::always_inline]] post_args_t args(post_form_t form, direction_t direction) const {
+  // `rmr`: a copy of that of this object, which the compiler need not keep then.
+  [[gnu::always_inline]] post_args_t args(post_form_t form, direction_t direction,
+                                          const rmr_t& rmr) const {
     post_args_t args = post_options<Op, Buffer>::args(form, direction);
     args.tag = this->get_tag();
     args.remote_comp = this->get_remote_comp();
     args.remote_disp = this->get_remote_disp();
-    args.rmr = this->get_rmr();
+    args.rmr = rmr;
     return args;
   }
   /// @endcond
@@ -289,7 +291,7 @@ class [[nodiscard]] post_put_x : public post_rma_options<post_put_x, const void*
                                             get_remote_disp(), rmr, get_tag(), get_remote_comp())) {
       return done(get_tag());
     }
-    return post(args(post_form_t::put, direction_t::OUT));
+    return post(args(post_form_t::put, direction_t::OUT, rmr));
   }
 };
 /// post_put_x with the default of every option.
@@ -324,7 +326,7 @@ class [[nodiscard]] post_get_x : public post_rma_options<post_get_x, void*> {
          post_short_registered<post_form_t::get>(get_remote_disp(), rmr))) {
       return done(get_tag());
     }
-    return post(args(post_form_t::get, direction_t::IN));
+    return post(args(post_form_t::get, direction_t::IN, rmr));
   }
 };
 /// post_get_x with the default of every option.
