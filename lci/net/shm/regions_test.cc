@@ -79,6 +79,7 @@ TEST_F(Regions, ACloseWaitsForUsersOfTheMemory) {
   const uint64_t base = table_.remote(first).base;
   table_.close(first);
   std::vector<std::thread> threads;
+  threads.reserve(users);
   for (int i = 0; i < users; ++i) {
     threads.emplace_back([&, i] {
       region_table::user user(table_);
