@@ -63,6 +63,7 @@ class basic_hazard {
           user_.has_process_barrier_ && mark.is_used_.load(std::memory_order_acquire) != 0;
       if (__builtin_expect(!is_marked, 0)) {
         mark.is_used_.exchange(1, std::memory_order_acq_rel);  // M1
+        user_.has_process_barrier_ = Atomics::has_process_barrier();
       }
     }
     [[gnu::always_inline]] ~use() { user_.thing_.store(0, std::memory_order_release); }  // D1
@@ -79,7 +80,8 @@ class basic_hazard {
 
  private:
   typename Atomics::template atomic<uint32_t> thing_{0};
-  const bool has_process_barrier_ = Atomics::has_process_barrier();
+  // Belongs to the user. Not before its first use, as the first call for it takes long.
+  bool has_process_barrier_ = false;
 };
 
 using hazard_mark = basic_hazard_mark<std_atomics>;

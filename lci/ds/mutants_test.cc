@@ -73,9 +73,8 @@
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
-#include "lci/testing/scenarios/hazard_scenario.h"
+#include "lci/testing/scenarios/closing_scenario.h"
 #include "lci/testing/scenarios/scenarios.h"
-#include "lci/testing/scenarios/write_gate_scenario.h"
 
 namespace lci::ds::explorer {
 namespace {
@@ -245,7 +244,7 @@ TEST(Mutants, Hazard) {
   expect_found_at_hazard<hazard_mark_unordered::basic_hazard_mark<scheduled_atomics>,
                          hazard_mark_unordered::basic_hazard<scheduled_atomics>>(1, 2);
   expect_found_at_hazard<hazard_mark_unseen::basic_hazard_mark<scheduled_atomics>,
-                         hazard_mark_unseen::basic_hazard<scheduled_atomics>>(2, 1);
+                         hazard_mark_unseen::basic_hazard<scheduled_atomics>>(2, 2);
   expect_found_at_hazard<hazard_no_light_barrier::basic_hazard_mark<scheduled_atomics>,
                          hazard_no_light_barrier::basic_hazard<scheduled_atomics>>(1, 2);
   expect_found_at_hazard<hazard_no_process_barrier::basic_hazard_mark<scheduled_atomics>,

@@ -24,9 +24,8 @@
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
-#include "lci/testing/scenarios/hazard_scenario.h"
+#include "lci/testing/scenarios/closing_scenario.h"
 #include "lci/testing/scenarios/scenarios.h"
-#include "lci/testing/scenarios/write_gate_scenario.h"
 
 namespace lci::ds::explorer {
 namespace {

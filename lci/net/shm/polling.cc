@@ -220,7 +220,7 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
   take_result result = take_result::malformed;
   switch (message.kind) {
     case ring_message_kind::put_done:
-      *out->next = make_event(completion_kind::remote_put, rank, message.imm);
+      fill_remote_put(out->next, rank, message.imm);
       result = take_result::completed;
       break;
     case ring_message_kind::put_request:

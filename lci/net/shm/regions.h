@@ -62,7 +62,8 @@ void copy_within(copy_direction direction, void* local, uint64_t remote, size_t 
 // the same stripe, but for remote() and for users, which take no lock.
 class region_table {
  public:
-  // Uses regions without a lock. Thread safety: one thread at a time.
+  // Uses regions without a lock: for frequent, small copies. The first close() of a region after
+  // such a use has a process_barrier(). Thread safety: one thread at a time.
   class user {
    public:
     explicit user(region_table& table);
@@ -97,13 +98,15 @@ class region_table {
   base::StatusOr<local_region> open(const void* address, size_t size, uint64_t backing = 0);
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);
+  // Once there is no user.
   void close_all();
   // Gives it another key, not 0, before any rank knows the region.
   void rename(local_region region, uint64_t key);
   remote_region remote(local_region region) const;
 
   // Calls f(address of the bytes) if they are open here, as a peer in another process asks for.
-  // False if they aren't.
+  // False if they aren't. For large copies: their memory is often open for one message only, and
+  // its close() costs less after a lock than after a user.
   template <class F>
   bool use(remote_region region, uint64_t offset, size_t size, const F& f) {
     if (region.base >= directory_capacity) return false;

@@ -58,10 +58,7 @@ class alignas(cache_line_size) basic_ring_reader {
                                       incoming* out) {
     const uint64_t word = look(next_);
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
-    if (kind_in(word) != kind || size_in(word) < min_size || size_in(word) > max_size ||
-        span > count_ - next_) {
-      return false;
-    }
+    if (!is_of(word, span, kind, min_size, max_size)) return false;
     hand_out(word, span, out);
     return true;
   }
@@ -73,13 +70,10 @@ class alignas(cache_line_size) basic_ring_reader {
                                       Read read) {
     const uint32_t at = next_;
     const uint64_t word = look(at);
-    const uint32_t size = size_in(word);
-    const auto span = static_cast<uint32_t>(span_of(size));
-    if (kind_in(word) != kind || size < min_size || size > max_size || span > count_ - at) {
-      return false;
-    }
+    const auto span = static_cast<uint32_t>(span_of(size_in(word)));
+    if (!is_of(word, span, kind, min_size, max_size)) return false;
     const bool is_front = is_all_free();
-    read(imm_in(word), cells_[at].bytes, size);
+    read(imm_in(word), cells_[at].bytes, size_in(word));
     if (__builtin_expect(!is_front, 0)) spans_[at].store(span, std::memory_order_relaxed);
     advance(span);
     end_read(is_front, span);
@@ -154,6 +148,13 @@ class alignas(cache_line_size) basic_ring_reader {
     return cells_[at].word.load(std::memory_order_acquire);  // A1
   }
 
+  // Whether the next message, which has this word, is of that kind and has `min_size` to `max_size`
+  // bytes. One that runs over the end of the ring is of no kind.
+  [[gnu::always_inline]] bool is_of(uint64_t word, uint32_t span, ring_message_kind kind,
+                                    uint32_t min_size, uint32_t max_size) const {
+    return kind_in(word) == kind && size_in(word) >= min_size && size_in(word) <= max_size &&
+           span <= count_ - next_;
+  }
   [[gnu::always_inline]] void hand_out(uint64_t word, uint32_t span, incoming* out) {
     out->kind = kind_in(word);
     out->imm = imm_in(word);
