@@ -13,6 +13,7 @@ set(LCI_SOURCES
   lci/base/strings.cc
   lci/base/system.cc
   lci/base/thread_number.cc
+  lci/base/thread_place.cc
   lci/base/wakeup.cc
   lci/boot/bootstrap.cc
   lci/boot/bootstrap_state.cc
@@ -67,7 +68,10 @@ set(LCI_SOURCES
   lci/net/shm/device.cc
   lci/net/shm/heap.cc
   lci/net/shm/host.cc
+  lci/net/shm/lane_count.cc
+  lci/net/shm/laned_device.cc
   lci/net/shm/large_puts.cc
+  lci/net/shm/mailboxes.cc
   lci/net/shm/polling.cc
   lci/net/shm/posting.cc
   lci/net/shm/regions.cc

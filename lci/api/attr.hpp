@@ -193,6 +193,10 @@
     "shm: bytes of the smallest send that both ranks copy in parallel: each copies a part, or "    \
     "one copies into a ring and the other out of it, whichever has been faster lately; the "       \
     "sender alone copies smaller sends")                                                           \
+  X(int, shm_lanes, 0,                                                                             \
+    "shm: lanes of the device, 1 to 64, rounded down to a power of two. A lane is a set of rings; "  \
+    "threads that use different lanes do not wait for each other. 0: of the first device of a net " \
+    "context four for each processor that a rank has to itself, and of others one")                 \
   X(bool, shm_enable, true,                                                                        \
     "no effect: ranks of one host use shared memory unless the backend attribute names a "         \
     "network")                                                                                     \

@@ -1,6 +1,7 @@
 #ifndef LCI_DS_LOCK_BYPASS_H_
 #define LCI_DS_LOCK_BYPASS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 
@@ -32,7 +33,8 @@ namespace lci::ds {
 //   D  a thread takes one of the locks, has a light_barrier, and reads owner_; a new owner writes
 //      owner_, has a process_barrier, and then reads the locks. One of them sees the other's write.
 //
-// A thread looks whether it is alone at one in Interval uses. It becomes the owner after FirstLooks
+// A thread looks whether it is alone at one in Interval uses, or in up to most_uses_between_looks
+// while it is not. It becomes the owner after FirstLooks
 // to MostLooks looks of which all were its own. Tests use fewer, and other owners.
 template <class Atomics, uint32_t Interval = 64, uint32_t FirstLooks = 4,
           uint32_t MostLooks = uint32_t{1} << 28, template <class> class Owner = ownership>
@@ -106,6 +108,7 @@ class basic_lock_bypass {
 
  private:
   static constexpr uint32_t no_slot = Owner<Atomics>::slots;
+  static constexpr uint32_t most_uses_between_looks = Interval * Interval;
 
   // The calling thread has one of the locks.
   void exclude_owner() {
@@ -116,7 +119,7 @@ class basic_lock_bypass {
 
   // The calling thread has used the data with a lock, which it has no more.
   void count_use() {
-    if (__builtin_expect(++uses_of_thread % Interval == 0, 0)) look();
+    if (__builtin_expect(++uses_of_thread >= next_look_of_thread, 0)) look();
   }
 
   [[gnu::noinline]] void exclude_other() {
@@ -129,17 +132,28 @@ class basic_lock_bypass {
     claims_.interrupt();
   }
 
+  // A look writes a line that the looks of other threads write, too. A thread that is not alone
+  // therefore looks more and more rarely.
   [[gnu::noinline]] void look() {
-    if (!gate_.try_lock()) return;
-    const std::lock_guard<basic_spinlock<Atomics>> guard(gate_, std::adopt_lock);
     const uint32_t me = Atomics::thread_number();
-    if (!owner_.is_free() || !claims_.claim(me)) return;
-    if (owner_.begin(me, false) == no_slot) return;
-    Atomics::process_barrier();  // D
+    bool alone = false;
+    if (gate_.try_lock()) {
+      const std::lock_guard<basic_spinlock<Atomics>> guard(gate_, std::adopt_lock);
+      alone = !claims_.is_last_of_another(me);
+      if (owner_.is_free() && claims_.claim(me) && owner_.begin(me, false) != no_slot) {
+        Atomics::process_barrier();  // D
+      }
+    }
+    interval_of_thread =
+        alone ? Interval
+              : std::min(2 * std::max(interval_of_thread, Interval), most_uses_between_looks);
+    next_look_of_thread = uses_of_thread + interval_of_thread;
   }
 
   // Of all objects.
-  static inline thread_local uint32_t uses_of_thread = 0;
+  static inline thread_local uint64_t uses_of_thread = 0;
+  static inline thread_local uint64_t next_look_of_thread = Interval;
+  static inline thread_local uint32_t interval_of_thread = Interval;
 
   Owner<Atomics> owner_;
   // What follows is apart from what every section reads. (Not by alignment, which objects on the
@@ -147,6 +161,7 @@ class basic_lock_bypass {
   [[maybe_unused]] unsigned char apart_[contention_distance];
   basic_spinlock<Atomics> gate_;
   ownership_claims<Atomics, FirstLooks, MostLooks> claims_;  // guarded by gate_
+  [[maybe_unused]] unsigned char apart_from_others_[contention_distance];
 };
 
 }  // namespace lci::ds

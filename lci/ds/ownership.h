@@ -172,14 +172,20 @@ class ownership_claims {
     if (needed_ < MostClaims) needed_ *= 4;
     return true;
   }
+  // Whether a thread other than the one with the number `me` made the last claim.
+  bool is_last_of_another(uint32_t me) const {
+    Atomics::plain_read(&last_, sizeof last_);
+    return last_ != me && last_ != none;
+  }
   // The next claim is the first in a row.
   void interrupt() { claims_ = 0; }
   // The last ownership was worthwhile.
   void start_over() { needed_ = FirstClaims; }
 
  private:
-  uint32_t last_ = ~uint32_t{0};  // the thread that made the last claim
-  uint32_t claims_ = 0;           // its claims in a row
+  static constexpr uint32_t none = ~uint32_t{0};
+  uint32_t last_ = none;  // the thread that made the last claim
+  uint32_t claims_ = 0;   // its claims in a row
   uint32_t needed_ = FirstClaims;
 };
 

@@ -23,6 +23,7 @@
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 #include "lci/base/status.h"
+#include "lci/base/thread_place.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/net/capacity.h"
 #include "lci/net/op.h"
@@ -41,6 +42,7 @@ struct device_limits {
   bool has_add = false;            // false: add() always returns false
   bool polls_after_done = false;   // a done operation may need polls of the sender; see drained()
   size_t rma_short = 0;            // bytes; a smaller put, put_imm or get never returns `posted`
+  bool serves_threads_apart = false;  // threads that post and poll do not wait for each other
   // Bytes of the pieces in which a latency-critical put or put_imm (op::latency_critical) arrives
   // fastest; 0: max_rma. The runtime posts a larger one in pieces of this size, each when the
   // previous one is complete.
@@ -138,9 +140,10 @@ class device {
   // that are true, but not all: one in polls_per_look must be a poll, which also looks at what a
   // glance does not see. Thread safety: any thread at any time.
   bool seems_idle() const {
-    const std::atomic<uint64_t>* const next = next_event_.load(std::memory_order_relaxed);
+    const outlook& mine = outlooks_[base::known_thread_place() & outlook_mask_];
+    const std::atomic<uint64_t>* const next = mine.event.load(std::memory_order_relaxed);
     if (next == nullptr) return false;
-    __builtin_prefetch(next_line_.load(std::memory_order_relaxed));
+    __builtin_prefetch(mine.line.load(std::memory_order_relaxed));
     return next->load(std::memory_order_relaxed) == 0;
   }
   static constexpr uint32_t polls_per_look = 4;
@@ -192,12 +195,21 @@ class device {
  protected:
   explicit device(const device_limits& limits) : limits_(limits) {}
   device_limits limits_;
-  // A word that is 0 until the event that is most likely next, such as a message of the peer that
-  // sent the last one. Null: a poll is necessary. It lives as long as the device.
-  std::atomic<const std::atomic<uint64_t>*> next_event_{nullptr};
-  // The line that will be read after that word, if it is another one; else any address. Each glance
-  // fetches it, so that the two lines of an event arrive together.
-  std::atomic<const void*> next_line_{this};
+
+  // What a glance looks at.
+  struct alignas(64) outlook {
+    // A word that is 0 until the event that is most likely next, such as a message of the peer that
+    // sent the last one. Null: a poll is necessary. It lives as long as the device.
+    std::atomic<const std::atomic<uint64_t>*> event{nullptr};
+    // The line that will be read after that word, if it is another one; else any address. Each
+    // glance fetches it, so that the two lines of an event arrive together.
+    std::atomic<const void*> line{this};
+  };
+  outlook outlook_;
+  // By the place of the thread (thread_place.h), modulo the number of outlooks, a power of two. A device that does
+  // not serve its threads apart has one.
+  const outlook* outlooks_ = &outlook_;
+  uint32_t outlook_mask_ = 0;
 };
 
 class context {

@@ -36,7 +36,9 @@ bool peer_health::bye(int rank) {
 }
 
 bool peer_health::add_suspect(int rank, peer_state next, std::string_view reason) {
-  LCI_LOG(info, backend_, ": rank ", rank, " seems to have failed: ", reason);
+  if (!reason.empty()) {
+    LCI_LOG(info, backend_, ": rank ", rank, " seems to have failed: ", reason);
+  }
   set(rank, next);
   auto last = suspects_.before_begin();
   for (auto at = suspects_.begin(); at != suspects_.end(); last = at++) {
@@ -51,6 +53,7 @@ bool peer_health::add_suspect(int rank, peer_state next, std::string_view reason
 
 void peer_health::fail(const suspicion& confirmed) {
   set(confirmed.rank, peer_state::failed);
+  if (confirmed.reason.empty()) return;
   LCI_LOG(warn, "rank ", confirmed.rank, " has failed: ", confirmed.reason);
 }
 

@@ -72,7 +72,7 @@ class peer_health {
   bool is_alive(int rank) const { return state(rank) == peer_state::alive; }
 
   // The events of the table. Each returns whether it has changed the state. `reason` says what was
-  // observed, with "it" or "its" for the peer.
+  // observed, with "it" or "its" for the peer; if it is empty, nothing is logged.
   bool connected(int rank);
   bool suspect(int rank, std::string_view reason);
   bool corrupt(int rank, std::string_view reason);

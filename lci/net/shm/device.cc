@@ -1,15 +1,12 @@
 #include "lci/net/shm/device.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "lci/base/strings.h"
 #include "lci/net/capacity.h"
-#include "lci/net/exchange.h"
+#include "lci/net/shm/laned_device.h"
 
 namespace lci::net::shm {
 namespace {
@@ -18,37 +15,6 @@ namespace {
 constexpr std::chrono::milliseconds check_interval{100};
 constexpr size_t max_message_bytes = size_t{16} << 20;
 static_assert(max_message_bytes + sizeof(remote_copy_header) < max_message_size);
-
-// Of how many cells a mailbox' rings are, as a power of two.
-uint32_t choose_ring_shift(size_t max_size, int ranks) {
-  const size_t wanted = net::ring_bytes(span_of(max_size) * cell_size, ranks);
-  uint32_t shift = 6;
-  while (cell_size << shift < wanted) ++shift;
-  return shift;
-}
-
-size_t bytes_of_ring(uint32_t shift) {
-  return sizeof(ring_control) + cooperative_slots * sizeof(cooperative_slot) +
-         (sizeof(cell) << shift);
-}
-
-size_t mailbox_bytes(uint32_t shift, int ranks) {
-  const size_t bytes = page_size + static_cast<size_t>(ranks) * bytes_of_ring(shift);
-  return (bytes + page_size - 1) / page_size * page_size;
-}
-
-ring_control* control_at(const segment& mailbox, uint32_t shift, int sender) {
-  return reinterpret_cast<ring_control*>(mailbox.data() + page_size +
-                                         static_cast<size_t>(sender) * bytes_of_ring(shift));
-}
-
-cooperative_slot* cooperative_slots_at(const segment& mailbox, uint32_t shift, int sender) {
-  return reinterpret_cast<cooperative_slot*>(control_at(mailbox, shift, sender) + 1);
-}
-
-cell* cells_at(const segment& mailbox, uint32_t shift, int sender) {
-  return reinterpret_cast<cell*>(cooperative_slots_at(mailbox, shift, sender) + cooperative_slots);
-}
 
 device_limits choose_limits(const device_config& config, int ranks, bool any_target_copies) {
   device_limits limits;
@@ -69,15 +35,51 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_tar
   return limits;
 }
 
+// The largest message: a send, or a request with as many bytes.
+size_t largest_message(const device_limits& limits) {
+  return std::min(limits.max_send, max_message_bytes) + sizeof(remote_copy_header);
+}
+
+base::Status validate(const device_config& config) {
+  if (config.max_message > max_message_bytes) {
+    return base::InvalidArgumentError(base::StrCat("packets of ", config.max_message,
+                                                   " bytes; the shm backend has room for ",
+                                                   max_message_bytes, " at most"));
+  }
+  if (config.attr.shm_lanes < 0 || config.attr.shm_lanes > static_cast<int>(max_lanes)) {
+    return base::InvalidArgumentError(
+        base::StrCat("attribute shm_lanes is ", config.attr.shm_lanes, ", not 0 to ", max_lanes));
+  }
+  return base::OkStatus();
+}
+
 }  // namespace
 
-shm_device::shm_device(shm_context& context, const device_config& config)
+base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
+                                                         boot::bootstrap& boot,
+                                                         const device_config& config) {
+  const device_limits limits = choose_limits(config, context.size(), context.any_target_copies());
+  base::StatusOr<std::unique_ptr<mailboxes>> boxes =
+      mailboxes::make(context, boot, config, largest_message(limits), validate(config));
+  if (!boxes.ok()) return boxes.status();
+  const auto common = std::make_shared<lanes_common>(*std::move(boxes), context.size());
+  if (common->boxes->lanes() == 1) {
+    return std::unique_ptr<device>(
+        std::make_unique<shm_device>(context, config, common, 0, nullptr));
+  }
+  return std::unique_ptr<device>(std::make_unique<laned_device>(context, config, common));
+}
+
+shm_device::shm_device(shm_context& context, const device_config& config,
+                       std::shared_ptr<lanes_common> common, uint32_t lane, outlook* seen)
     : device(choose_limits(config, context.size(), context.any_target_copies())),
       context_(context),
       ranks_(context.size()),
       piece_(limits().max_send),
       cooperative_copy_size_(config.attr.shm_joint_copy_size),
-      mailboxes_(static_cast<size_t>(ranks_)),
+      common_(std::move(common)),
+      lease_base_(uint64_t{lane} << lane_shift),
+      seen_(seen == nullptr ? outlook_ : *seen),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
       health_("shm", ranks_, peer_state::alive, check_interval),
@@ -91,83 +93,20 @@ shm_device::shm_device(shm_context& context, const device_config& config)
           },
           large_puts_),
       active_rank_(context.rank()),
-      region_user_(context.regions()) {}
-
-base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
-                                                         boot::bootstrap& boot,
-                                                         const device_config& config) {
-  std::unique_ptr<shm_device> made(new shm_device(context, config));
-  if (base::Status status = made->connect(boot, config); !status.ok()) return status;
-  return std::unique_ptr<device>(std::move(made));
-}
-
-base::Status shm_device::connect(boot::bootstrap& boot, const device_config& config) {
-  // The largest message: a send, or a request with as many bytes.
-  const size_t max_size =
-      std::min(limits().max_send, max_message_bytes) + sizeof(remote_copy_header);
-  const uint32_t shift = choose_ring_shift(max_size, ranks_);
-  std::shared_ptr<segment>& own = mailboxes_[static_cast<size_t>(context_.rank())];
-
-  const auto offer = [&]() -> base::StatusOr<std::string> {
-    if (config.max_message > max_message_bytes) {
-      return base::InvalidArgumentError(base::StrCat("packets of ", config.max_message,
-                                                     " bytes; the shm backend has room for ",
-                                                     max_message_bytes, " at most"));
-    }
-    base::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
-    if (!mailbox.ok()) return mailbox.status();
-    own = std::make_shared<segment>(*std::move(mailbox));
-    const mailbox_offer local{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
-    return std::string(reinterpret_cast<const char*>(&local), sizeof(local));
-  };
-  const auto accept = [&](int r, const std::string& offered) {
-    const base::Status status = connect(r, offered, shift, max_size);
-    if (status.ok()) return status;
-    return base::WithPrefix(base::StrCat("device ", config.uid, ", "), context_.reason(r, status));
-  };
-  // No rank closes its descriptor, or ends, before all ranks have opened it.
-  base::Status status =
-      exchange_and_accept(boot, base::StrCat("shm-mailbox-", config.uid), offer(), accept);
-  if (!status.ok()) return status;
-  own->close_descriptor();
-  connected_ = true;
-  return base::OkStatus();
-}
-
-base::Status shm_device::connect(int rank, const std::string& bytes, uint32_t shift,
-                                 size_t max_size) {
-  const auto i = static_cast<size_t>(rank);
-  mailbox_offer offer;
-  if (bytes.size() != sizeof(offer)) {
-    return base::FailedPreconditionError("offers no mailbox");
+      region_user_(context.regions()) {
+  const mailboxes& boxes = *common_->boxes;
+  const int self = context.rank();
+  for (int r = 0; r < ranks_; ++r) {
+    writer(r).attach(boxes.control(r, lane, self), boxes.cells(r, lane, self), boxes.ring_shift());
+    reader(r).attach(boxes.control(self, lane, r), boxes.cells(self, lane, r), boxes.ring_shift(),
+                     largest_message(limits()));
+    cooperative_.attach(r, boxes.slots(r, lane, self), boxes.slots(self, lane, r));
   }
-  std::memcpy(&offer, bytes.data(), sizeof(offer));
-  if (offer.ring_cells != uint64_t{1} << shift) {
-    return base::FailedPreconditionError(
-        "has another packet size; give all ranks the same attributes");
-  }
-  const peer& other = context_.rank_at(rank);
-  if (rank != context_.rank() && other.pid == getpid()) {
-    mailboxes_[i] = *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
-  } else if (rank != context_.rank()) {
-    base::StatusOr<segment> view = segment::open(other.process.pid, offer.mailbox,
-                                                 mailbox_bytes(shift, ranks_), /*writable=*/true);
-    if (!view.ok()) return view.status();
-    mailboxes_[i] = std::make_shared<segment>(*std::move(view));
-  }
-  const segment& remote = *mailboxes_[i];
-  const segment& local = *mailboxes_[static_cast<size_t>(context_.rank())];
-  writers_[i].attach(control_at(remote, shift, context_.rank()),
-                     cells_at(remote, shift, context_.rank()), shift);
-  readers_[i].attach(control_at(local, shift, rank), cells_at(local, shift, rank), shift, max_size);
-  cooperative_.attach(rank, cooperative_slots_at(remote, shift, context_.rank()),
-                      cooperative_slots_at(local, shift, rank));
-  return base::OkStatus();
 }
 
 shm_device::~shm_device() {
   // A child that was forked off must not end it for us.
-  if (!connected_ || !context_.is_owner_process()) return;
+  if (!context_.is_owner_process()) return;
   for (int r = 0; r < ranks_; ++r) writer(r).close();
 }
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "lci/base/status.h"
 #include "lci/ds/biased_lock.h"
@@ -12,22 +12,41 @@
 #include "lci/net/peer_health.h"
 #include "lci/net/shm/context.h"
 #include "lci/net/shm/cooperative_copy.h"
+#include "lci/net/shm/lane_failures.h"
 #include "lci/net/shm/large_puts.h"
+#include "lci/net/shm/mailboxes.h"
 #include "lci/net/shm/requests.h"
 #include "lci/net/shm/ring.h"
-#include "lci/net/shm/segment.h"
 
 namespace lci::net::shm {
 
-// This rank's mailbox, which has a ring for every rank to write to, and views of the mailboxes of
-// all ranks, each with a ring for this rank. Thread safety: as net::device says. A post takes the
-// lock of the one ring that it writes to, a poll that of the device; both only try. A release takes
-// none.
+// What the lanes of a device share.
+struct lanes_common {
+  lanes_common(std::unique_ptr<mailboxes> made, int ranks)
+      : boxes(std::move(made)), failures(ranks, boxes->lanes()) {}
+
+  const std::unique_ptr<mailboxes> boxes;
+  lane_failures failures;
+};
+
+// One lane of a device: a set of rings in this rank's mailbox, one for every rank to write to, and
+// the same set in the mailboxes of all ranks, each with a ring for this rank. Most devices have one
+// lane; laned_device has several. Thread safety: as net::device says. A post takes the lock of the
+// one ring that it writes to, a poll that of the lane; both only try. A release takes none.
 class shm_device final : public device {
  public:
+  // Makes a device with as many lanes as the attribute shm_lanes says.
   static base::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
+  // `seen`: what this lane's glances look at, which outlives it; null: the device's own.
+  shm_device(shm_context& context, const device_config& config,
+             std::shared_ptr<lanes_common> common, uint32_t lane, outlook* seen);
   ~shm_device() override;
+
+  // The lane whose lease that is.
+  static uint32_t lane_of(const completion& received) {
+    return static_cast<uint32_t>(received.lease >> lane_shift) & (max_lanes - 1);
+  }
 
   error_t post(const op& operation) override;
   error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
@@ -54,9 +73,16 @@ class shm_device final : public device {
     bool full() const { return next == end; }
   };
 
-  shm_device(shm_context& context, const device_config& config);
-  base::Status connect(boot::bootstrap& boot, const device_config& config);
-  base::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
+  // A lease is the lane, the rank that the message came from, and its first cell in that rank's
+  // ring. (The upmost bit belongs to the mixed backend.)
+  static constexpr int lane_shift = 56;
+  static constexpr int rank_shift = 32;
+  uint64_t make_lease(int rank, uint32_t first_cell) const {
+    return lease_base_ | static_cast<uint64_t>(rank) << rank_shift | first_cell;
+  }
+  static int rank_of(uint64_t lease) {
+    return static_cast<int>(lease >> rank_shift) & ((1 << (lane_shift - rank_shift)) - 1);
+  }
 
   error_t send(int rank, net_imm_data_t imm, const iovec& message);
   error_t post_remote_copy(const op& operation);
@@ -71,7 +97,7 @@ class shm_device final : public device {
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
   // There is more to wait for than a message.
-  void needs_polls() { next_event_.store(nullptr, std::memory_order_relaxed); }
+  void needs_polls() { seen_.event.store(nullptr, std::memory_order_relaxed); }
 
   error_t poll_all(completion* out, size_t max, size_t* count);
   void expect_lines(const ring_reader& from, const completion& last);
@@ -86,6 +112,8 @@ class shm_device final : public device {
   void finish_cooperative(batch* out);
   void check_for_failures();
   void check_for_other_programs();
+  void suspect(int rank, const char* reason);
+  void suspect_announced();
   void report_failures(batch* out);
   bool report_failure(int rank, batch* out);
 
@@ -96,9 +124,9 @@ class shm_device final : public device {
   const int ranks_;
   const size_t piece_;                  // bytes of a put that travel in one message, at most
   const size_t cooperative_copy_size_;  // see device_config
-  // By rank, this rank included. Ranks that are threads of one process share one mapping: race
-  // detectors go by the address, and would not see the order that the rings make otherwise.
-  std::vector<std::shared_ptr<segment>> mailboxes_;
+  const std::shared_ptr<lanes_common> common_;
+  const uint64_t lease_base_;  // of a lease, the lane
+  outlook& seen_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
   std::unique_ptr<ring_reader[]> readers_;  // by rank
   // A peer is suspected when its process is gone, and never `left`: its ring says whether it has
@@ -107,14 +135,14 @@ class shm_device final : public device {
   large_puts large_puts_;
   request_table requests_;
   cooperative_copies cooperative_;
-  bool connected_ = false;
 
   alignas(cache_line_size) ds::biased_lock poll_lock_;  // guards what follows
   int next_rank_ = 0;                                   // where the next poll begins
   int active_rank_;                                     // sender of the last message; or this rank
   uint32_t polls_ = 0;
-  uint32_t last_found_ = 0;  // polls_ when something was found last
-  int next_check_ = 0;       // the rank whose program was checked last
+  uint32_t last_found_ = 0;     // polls_ when something was found last
+  int next_check_ = 0;          // the rank whose program was checked last
+  uint32_t failures_seen_ = 0;  // version of common_->failures
   region_table::user region_user_;
 };
 

@@ -27,12 +27,6 @@ constexpr int rings_per_poll = 8;
 // it there.
 constexpr int messages_per_visit = 256;
 
-// A lease is the rank that the message came from above, and its first cell in that rank's ring
-// below.
-uint64_t make_lease(int rank, uint32_t first_cell) {
-  return static_cast<uint64_t>(rank) << 32 | first_cell;
-}
-
 // Takes messages in a row whose bytes fit into the completion, and returns their number.
 [[gnu::always_inline]] inline size_t take_small(ring_reader& from, int rank, completion* out,
                                                 size_t max) {
@@ -49,13 +43,13 @@ uint64_t make_lease(int rank, uint32_t first_cell) {
 }
 
 // All that another receive has.
-inline void fill(completion* out, int rank, const incoming& message) {
+inline void fill(completion* out, int rank, const incoming& message, uint64_t lease) {
   out->kind = completion_kind::recv;
   out->rank = rank;
   out->imm = message.imm;
   out->size = message.size;
   out->buffer = message.bytes;
-  out->lease = make_lease(rank, message.first_cell);
+  out->lease = lease;
   out->is_small = false;
 }
 
@@ -85,7 +79,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
       from.reclaim();
       *count = taken;
       last_found_ = polls_;
-      next_event_.store(from.next_word(), std::memory_order_relaxed);
+      seen_.event.store(from.next_word(), std::memory_order_relaxed);
       if (!out[taken - 1].is_small) expect_lines(from, out[taken - 1]);
       return errorcode_t::done;
     }
@@ -99,7 +93,7 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
   const auto* const word = reinterpret_cast<const char*>(from.next_word());
   const bool has_two =
       last.size > cache_line_size - word_size && last.size <= 2 * cache_line_size - word_size;
-  next_line_.store(word + (has_two ? cache_line_size : 0), std::memory_order_relaxed);
+  seen_.line.store(word + (has_two ? cache_line_size : 0), std::memory_order_relaxed);
 }
 
 // As take_common(). Messages that come one at a time take the shortest way.
@@ -132,7 +126,7 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
       incoming message;
       const auto most = static_cast<uint32_t>(limits().max_send);
       if (!from.next_of(ring_message_kind::send, 0, most, &message)) return false;
-      fill((*next)++, rank, message);
+      fill((*next)++, rank, message, make_lease(rank, message.first_cell));
       return true;
     }
     case ring_message_kind::put_done:
@@ -173,13 +167,14 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
   // Ranks that send to this rank do not wait for the polls of idle rings.
   if (ranks_ > rings_per_poll && !results.full()) visit(active_rank_, &results);
   if (polls_ % polls_between_checks == 0) check_for_failures();
+  if (__builtin_expect(common_->failures.version() != failures_seen_, 0)) suspect_announced();
   if (__builtin_expect(health_.has_suspects(), 0)) report_failures(&results);
   *count = static_cast<size_t>(results.next - out);
   if (results.moved) last_found_ = polls_;
   const ring_reader& likely = reader(active_rank_);
   const bool may_glance = polls_ - last_found_ < polls_of_hope && likely.is_idle() &&
                           requests_.idle() && cooperative_.idle();
-  next_event_.store(may_glance ? likely.next_word() : nullptr, std::memory_order_relaxed);
+  seen_.event.store(may_glance ? likely.next_word() : nullptr, std::memory_order_relaxed);
   return results.moved ? errorcode_t::done : errorcode_t::retry;
 }
 
@@ -205,9 +200,10 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
     out->moved = true;
     if (result == ring_reader::result::message && message.kind == ring_message_kind::send &&
         message.size <= limits().max_send) {
-      fill(out->next++, rank, message);  // behind a pad
+      // Behind a pad.
+      fill(out->next++, rank, message, make_lease(rank, message.first_cell));
     } else if (result == ring_reader::result::corrupt || !take(rank, message, out)) {
-      health_.corrupt(rank, "it wrote a malformed message");
+      if (health_.corrupt(rank, "it wrote a malformed message")) common_->failures.announce(rank);
       return true;
     }
   }
@@ -273,8 +269,7 @@ void shm_device::finish_cooperative(batch* out) {
 
 void shm_device::release(const completion& received) {
   if (received.is_small) return;  // taken with its bytes
-  const auto rank = static_cast<int>(received.lease >> 32);
-  reader(rank).free(static_cast<uint32_t>(received.lease), received.size);
+  reader(rank_of(received.lease)).free(static_cast<uint32_t>(received.lease), received.size);
 }
 
 // Failures.
@@ -286,7 +281,7 @@ void shm_device::check_for_failures() {
     // A rank that ended its device before its process ended has not failed. In this order: it may
     // do both between the two checks.
     if (!context_.rank_at(r).has_ended() || reader(r).sender_closed()) continue;
-    health_.suspect(r, "its process has ended");
+    suspect(r, "its process has ended");
   }
   check_for_other_programs();
 }
@@ -299,7 +294,19 @@ void shm_device::check_for_other_programs() {
     const int r = next_check_;
     if (r == context_.rank() || !health_.is_alive(r)) continue;
     if (!context_.rank_at(r).is_replaced() || reader(r).sender_closed()) continue;
-    health_.suspect(r, "its process runs another program");
+    suspect(r, "its process runs another program");
+  }
+}
+
+void shm_device::suspect(int rank, const char* reason) {
+  if (health_.suspect(rank, reason)) common_->failures.announce(rank);
+}
+
+// Those that another lane has found, which says so in the log.
+void shm_device::suspect_announced() {
+  failures_seen_ = common_->failures.version();
+  for (int r = 0; r < ranks_; ++r) {
+    if (common_->failures.is_announced(r)) health_.suspect(r, "");
   }
 }
 
@@ -322,7 +329,9 @@ bool shm_device::report_failure(int rank, batch* out) {
     if (!requests_.give_up(rank, out->next) && !cooperative_.give_up(rank, out->next)) break;
     ++out->next;
   }
-  *out->next++ = make_event(completion_kind::peer_failed, rank);
+  if (common_->failures.settle(rank)) {
+    *out->next++ = make_event(completion_kind::peer_failed, rank);
+  }
   return true;
 }
 

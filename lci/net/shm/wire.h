@@ -5,11 +5,11 @@
 //     page 0      segment_header
 //     then        directory_capacity x region_slot: the memory that peers may put to and get from
 //
-//   mailbox of a rank (one per device; every peer maps it and writes only its own ring and flag)
-//     page 0      segment_header
-//     then        per sending rank: ring_control (2 lines), cooperative_slots x cooperative_slot (a
-//     line each),
-//                 ring_cells x cell
+//   mailbox of a rank (one per device; every peer maps it and writes only its own rings and flags,
+//   and sets bits of lanes_in_use)
+//     page 0      mailbox_header
+//     then        per lane, per sending rank: ring_control (2 lines), cooperative_slots x
+//                 cooperative_slot (a line each), ring_cells x cell
 //
 //   cell, 16 bytes, so that several small messages share a line and move together; a message is one
 //   or more consecutive cells, the first of which begins with
@@ -34,7 +34,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300008;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300009;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -153,6 +153,15 @@ struct segment_header {
   uint64_t token;  // random; the peer was told it through the bootstrap
 };
 
+// Of a mailbox.
+struct mailbox_header {
+  segment_header segment;
+  // Bit i: a rank has used lane i. Changes seldom, and is read by polls.
+  alignas(cache_line_size) std::atomic<uint64_t> lanes_in_use;
+};
+constexpr uint32_t max_lanes = 64;
+static_assert(sizeof(mailbox_header) <= page_size);
+
 // One registration. Its owner writes key last when it opens it and first when it closes it.
 struct region_slot {
   std::atomic<uint64_t> key;  // 0: closed. Never given twice by a rank, and begins at random
@@ -208,8 +217,12 @@ struct mailbox_offer {
   segment_name mailbox;
   uint64_t ring_cells;
   uint64_t shared;  // for ranks of that same process: the address of its std::shared_ptr<segment>
+  uint32_t lanes;   // that the mailbox has room for
+  uint32_t wanted_lanes;     // 0: as many as the processors suggest
+  uint64_t processors;       // that the rank may use: a hash of which,
+  uint64_t processor_count;  // and their number
 };
-static_assert(sizeof(mailbox_offer) == 32);
+static_assert(sizeof(mailbox_offer) == 56);
 
 }  // namespace lci::net::shm
 

@@ -89,7 +89,7 @@ void checker::report(kind what, const std::string& text) {
 // Devices.
 
 void checker::add_device(const void* device, const void* runtime, int number,
-                         const std::atomic<uint32_t>* polls) {
+                         const base::thread_counts* polls) {
   const std::lock_guard<std::mutex> guard(mutex_);
   devices_.insert_or_assign(device, known_device{runtime, number, polls});
 }
@@ -103,7 +103,7 @@ uint32_t checker::polls_of(const posted_operation& posted) const {
   uint32_t sum = 0;
   for (const auto& [address, each] : devices_) {
     if (posted.is_of_any_device ? each.runtime == posted.runtime : address == posted.device) {
-      sum += each.polls->load(std::memory_order_relaxed);
+      sum += each.polls->sum();
     }
   }
   return sum;

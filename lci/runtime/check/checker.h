@@ -16,6 +16,7 @@
 
 #include "lci/api/comp.hpp"
 #include "lci/api/types.hpp"
+#include "lci/base/thread_counts.h"
 #include "lci/observe/rank_report.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/check/buffer_index.h"
@@ -60,7 +61,7 @@ class checker {
 
   // `polls`: a count that changes with each progress on the device; it lives until remove_device.
   void add_device(const void* device, const void* runtime, int number,
-                  const std::atomic<uint32_t>* polls);
+                  const base::thread_counts* polls);
   void remove_device(const void* device);
 
   // A post while it is under way. An operation without a completion object is over when its post
@@ -123,7 +124,7 @@ class checker {
   struct known_device {
     const void* runtime;
     int number;
-    const std::atomic<uint32_t>* polls;
+    const base::thread_counts* polls;
     bool is_reported = false;
   };
   using clock = std::chrono::steady_clock;

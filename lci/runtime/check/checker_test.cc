@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/base/thread_counts.h"
 #include "lci/runtime/completion/impl.h"
 
 namespace lci::rt {
@@ -62,7 +63,7 @@ class CheckerTest : public testing::Test {
   std::vector<std::string> said_;
   int runtime_ = 0;
   int device_ = 0;
-  std::atomic<uint32_t> polls_{0};
+  base::thread_counts polls_;
   counter comp_{comp_attr_t()};
   std::array<char, size> bytes_{};
   checker checks_{reporting_to(&said_)};
@@ -80,7 +81,7 @@ TEST_F(CheckerTest, AStatusIsPassedOnAndNothingIsSaidOfOperationsWithoutAMistake
   first->signal(done());
   second->signal(done());
   bytes_[0] = 1;
-  polls_ = 1;
+  polls_.add();
   checks_.report_end_of(&runtime_);
   EXPECT_EQ(checks_.mistakes(), 0U) << said_.front();
 }
@@ -160,7 +161,7 @@ TEST_F(CheckerTest, APostThatThrowsLeavesNothing) {
 }
 
 TEST_F(CheckerTest, RetriesAreNamedUnlessTheyAreRepeated) {
-  polls_ = 1;
+  polls_.add();
   const auto of_tag = [this](tag_t tag) {
     posted_operation made = make(kind::send, bytes_.data(), 8);
     made.tag = tag;
@@ -211,15 +212,15 @@ TEST_F(CheckerTest, OperationsOnADeviceWithoutProgressAreNamedOnce) {
 
 TEST_F(CheckerTest, ProgressOnAnyDeviceIsEnoughForAReceive) {
   int second_device = 0;
-  std::atomic<uint32_t> second_polls{0};
+  base::thread_counts second_polls;
   checks_.add_device(&second_device, &runtime_, 4, &second_polls);
   comp_impl_t* const send = pend(make(kind::send, bytes_.data(), 8));
   comp_impl_t* const receive = pend(make(kind::receive, bytes_.data() + 100, 8));
-  second_polls = 1;
+  second_polls.add();
   checks_.report_end_of(&runtime_);
   ASSERT_EQ(said_.size(), 1U);
   EXPECT_TRUE(is_said("has posted 1 operation to device 3")) << said_[0];
-  polls_ = 1;
+  polls_.add();
   send->signal(done());
   receive->signal(done());
 }

@@ -50,7 +50,7 @@ device_impl_t::~device_impl_t() {
 }
 
 void device_impl_t::tick() {
-  const uint32_t polls = polls_.load(std::memory_order_relaxed);
+  const uint32_t polls = polls_.sum();
   if (polls == polls_seen_) return;
   polls_seen_ = polls;
   polled_at_ = observe::coarse_clock::seconds();

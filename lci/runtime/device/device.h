@@ -13,6 +13,7 @@
 #include "lci/api/types.hpp"
 #include "lci/base/guard_detector.h"
 #include "lci/base/poll_backoff.h"
+#include "lci/base/thread_counts.h"
 #include "lci/net/backend.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/core/live.h"
@@ -142,25 +143,28 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   void fail_conversations(int rank);
   void handle_message(const net::completion& received);
 
-  // When the number of polls has none of these bits, progress is also made on rails, the shared
+  bool is_attended(const device_impl_t& shared);
+
+  // When a thread's number of polls has none of these bits, progress is also made on rails, the shared
   // device, and collective operations.
   uint32_t others_mask_ = 63;
   const std::vector<std::unique_ptr<device_impl_t>>* rails_ = nullptr;
   device_impl_t* shared_ = nullptr;
   rt::engine_registry& engines_;
   const rt::traffic* const counted_;  // null: nothing counts
-  std::atomic<uint64_t> yields_{0};
-
   // A rank whose failure is thrown before the device notices it; -1: none.
   std::atomic<int> reported_early_{-1};
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;
 
-  base::guard_detector guard_;
-  // Written by polling threads.
-  alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
-  std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
+  // Written by polling threads, apart from what all polls read.
+  alignas(64) base::guard_detector guard_;
+  std::atomic<uint64_t> yields_{0};
+  base::thread_counts polls_;
+  alignas(64) std::atomic<uint32_t> shared_polls_{0};  // of shared_, when we last looked
+  std::atomic<uint32_t> looks_skipped_{0};             // since then
+  std::atomic<uint32_t> looks_to_skip_{0};
   // Of the observer's thread.
   uint32_t polls_seen_ = 0;
   uint32_t polled_at_ = 0;                                            // by observe::coarse_clock

@@ -66,16 +66,14 @@ void device_impl_t::yield(base::poll_backoff& polls, std::chrono::steady_clock::
     return;
   }
   yields_.fetch_add(1, std::memory_order_relaxed);
-  const uint32_t before = polls_.load(std::memory_order_relaxed);
+  const uint32_t before = polls_.sum();
   const std::chrono::nanoseconds took = polls.yield();
-  const bool others_polled = polls_.load(std::memory_order_relaxed) != before;
+  const bool others_polled = polls_.sum() != before;
   guard_.yielded(took, took > base::poll_backoff::long_yield, others_polled, now + took);
 }
 
 progress_result_t device_impl_t::progress() {
-  // (No atomic addition, which would take as long as the rest.)
-  const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
-  polls_.store(polls, std::memory_order_relaxed);
+  const uint32_t polls = polls_.add();
   if (__builtin_expect((polls & others_mask_) == 0, 0)) return progress_with_others();
   if (polls % net::device::polls_per_look != 0 && net->seems_idle() && backlog.empty() &&
       !state.has_pending_collectives()) {
@@ -93,17 +91,32 @@ progress_result_t device_impl_t::progress() {
     if (moved.is_done()) result = moved;
   }
   if (shared_ == nullptr) return result;
-  // A thread that finds the shared device polled by another one since its last look leaves it to
-  // that thread: a device that one thread polls is cheaper to poll, and no thread waits for its
-  // lock.
-  uint32_t seen = shared_->polls_.load(std::memory_order_relaxed);
-  if (seen == shared_polls_.load(std::memory_order_relaxed)) {
-    const error_t moved = shared_->progress();
-    if (moved.is_done()) result = moved;
-    seen = shared_->polls_.load(std::memory_order_relaxed);
-  }
-  shared_polls_.store(seen, std::memory_order_relaxed);
+  const bool any_thread = shared_->net->limits().serves_threads_apart;
+  if (!any_thread && is_attended(*shared_)) return result;
+  const error_t moved = shared_->progress();
+  if (moved.is_done()) result = moved;
+  if (!any_thread) shared_polls_.store(shared_->polls_.sum(), std::memory_order_relaxed);
   return result;
+}
+
+// Whether this thread leaves `shared` to another one: that has polled it since this device's last
+// look. A device that one thread polls is cheaper to poll, and no thread waits for its lock. A look
+// reads a line that the other thread writes at each poll, so looks become rarer while it polls.
+[[gnu::always_inline]] inline bool device_impl_t::is_attended(const device_impl_t& shared) {
+  constexpr uint32_t most_skipped = 15;
+  const uint32_t to_skip = looks_to_skip_.load(std::memory_order_relaxed);
+  const uint32_t skipped = looks_skipped_.load(std::memory_order_relaxed);
+  if (skipped < to_skip) {
+    looks_skipped_.store(skipped + 1, std::memory_order_relaxed);
+    return true;
+  }
+  const uint32_t seen = shared.polls_.sum();
+  const bool attended = shared_polls_.load(std::memory_order_relaxed) != seen;
+  shared_polls_.store(seen, std::memory_order_relaxed);
+  looks_to_skip_.store(attended ? std::min(2 * to_skip + 1, most_skipped) : 0,
+                       std::memory_order_relaxed);
+  looks_skipped_.store(0, std::memory_order_relaxed);
+  return attended;
 }
 
 // Throws std::runtime_error, the message being dropped, if there is no such completion object or no

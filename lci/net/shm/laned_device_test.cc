@@ -1,0 +1,145 @@
+// Beyond the conformance suite: threads that share a device of several lanes.
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "lci/net/shm/backend.h"
+#include "lci/testing/conformance/suite.h"
+
+namespace lci::net::conformance {
+namespace {
+
+class ShmLanes : public Conformance {};
+
+constexpr int lanes = 4;
+constexpr uint32_t threads = 2 * lanes;  // that send
+constexpr uint32_t messages = 100;       // of each
+
+backend_under_test with_lanes() {
+  backend_under_test tested{"shm", &shm::backend, 2};
+  tested.device.shm_lanes = lanes;
+  return tested;
+}
+
+// The immediate data of a message: the thread that has sent it, and which one of its messages it is.
+constexpr uint32_t imm_of(uint32_t thread, uint32_t number) { return thread << 16 | number; }
+
+// There is always room for what these tests send.
+void send(device& dev, int to, uint32_t imm) {
+  op message;
+  message.inject = true;
+  message.rank = to;
+  message.imm = imm;
+  EXPECT_TRUE(dev.post(message).is_done());
+}
+
+// One poll. Appends the immediate data of what it finds.
+void poll(device& dev, std::vector<uint32_t>* found) {
+  completion each[16];
+  size_t count = 0;
+  static_cast<void>(dev.poll(each, 16, &count));
+  for (size_t i = 0; i < count; ++i) {
+    found->push_back(each[i].imm);
+    dev.release(each[i]);
+  }
+}
+
+// A thread that calls functions for another thread, which waits meanwhile.
+class helper {
+ public:
+  helper() : thread_([this] { work(); }) {}
+  ~helper() {
+    const std::function<void()> end;
+    call(end);
+    thread_.join();
+  }
+  void call(const std::function<void()>& function) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    function_ = &function;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return function_ == nullptr; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (bool ends = false; !ends;) {
+      changed_.wait(lock, [this] { return function_ != nullptr; });
+      ends = *function_ == nullptr;
+      if (!ends) (*function_)();
+      function_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* function_ = nullptr;  // null: none is to be called
+  std::thread thread_;
+};
+
+// One thread polls, and finds the messages of all lanes, those of each sender in their order.
+TEST_P(ShmLanes, AThreadFindsTheMessagesOfLanesThatNobodyPolls) {
+  run([](rank_under_test& self) {
+    if (self.rank == 1) {
+      std::array<helper, threads> all;  // living at the same time, so with different places
+      for (uint32_t i = 0; i < messages; ++i) {
+        for (uint32_t t = 0; t < threads; ++t) {
+          all[t].call([&] { send(self.dev, 0, imm_of(t, i)); });
+        }
+      }
+    }
+    self.barrier();
+    if (self.rank == 0) {
+      std::vector<uint32_t> found;
+      while (found.size() < size_t{threads} * messages) poll(self.dev, &found);
+      uint32_t next[threads] = {};
+      for (const uint32_t imm : found) {
+        const uint32_t thread = imm >> 16;
+        ASSERT_LT(thread, threads);
+        EXPECT_EQ(imm, imm_of(thread, next[thread]++));
+      }
+    }
+    self.barrier();
+  });
+}
+
+// A thread adopts the lane of another one that does not poll, leaves it while that thread polls, and
+// adopts it again.
+TEST_P(ShmLanes, ALaneThatItsThreadPollsIsLeftToIt) {
+  run([](rank_under_test& self) {
+    constexpr int some_polls = 64;  // so few that nobody looks at a lane twice meanwhile
+    constexpr int many_turns = 1000;
+    if (self.rank == 0) {
+      helper other;
+      std::vector<uint32_t> found;
+      // To this rank itself, through the lane of the other thread.
+      other.call([&] { send(self.dev, 0, 1); });
+      while (found.empty()) poll(self.dev, &found);
+      std::vector<uint32_t> found_by_other;
+      for (int i = 0; i < many_turns; ++i) {
+        for (int j = 0; j < some_polls; ++j) poll(self.dev, &found);
+        other.call([&] {
+          for (int j = 0; j < some_polls; ++j) poll(self.dev, &found_by_other);
+        });
+      }
+      other.call([&] { send(self.dev, 0, 2); });
+      for (int j = 0; j < some_polls; ++j) poll(self.dev, &found);
+      EXPECT_EQ(found, std::vector<uint32_t>{1}) << "found by a thread that had left the lane";
+      while (found.size() < 2) poll(self.dev, &found);
+      EXPECT_EQ(found[1], 2u);
+      EXPECT_TRUE(found_by_other.empty());
+    }
+    self.barrier();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Shm, ShmLanes, testing::Values(with_lanes()), name_of);
+
+}  // namespace
+}  // namespace lci::net::conformance
