@@ -42,6 +42,10 @@ COMPILED = {
 }
 
 
+# Those of an MPICH with several virtual communication interfaces (VCIs), which Debian's is not built with.
+VCI = ("mpirun_vci", "mpi_bench_mpich_vci")
+
+
 class BuildError(Exception):
     """Something that has to be there could not be built; the message holds the compiler's."""
 
@@ -62,6 +66,33 @@ def build_lci():
     }
 
 
+def compile_peer(folder, name, compiler, sources, flags):
+    """(path, None), or (None, why it does not build)."""
+    path = os.path.join(folder, name)
+    command = [compiler] + FLAGS + [os.path.join(HERE, source) for source in sources + COMMON] + flags + ["-o", path]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode == 0:
+        return path, None
+    lines = done.stdout.strip().splitlines() or ["the compiler does not say why"]
+    errors = [line for line in lines if "error" in line] or lines
+    return None, errors[0]
+
+
+def find_vci(folder, prefix):
+    """As find_peers, of the MPICH that is installed at `prefix`; None: there is none."""
+    if prefix is None:
+        return {}, {name: "no MPICH with several VCIs was named (--mpich)" for name in VCI}
+    os.makedirs(folder, exist_ok=True)
+    flags = MPI_FLAGS + ["-Wl,-rpath," + os.path.join(prefix, "lib")]
+    compiler = os.path.join(prefix, "bin/mpicxx")
+    if not os.path.exists(compiler):
+        raise BuildError("--mpich %s: there is no %s" % (prefix, compiler))
+    path, problem = compile_peer(folder, "mpi_bench_mpich_vci", compiler, ["mpi_bench.cc"], flags)
+    if problem is not None:
+        raise BuildError("--mpich %s: mpi_bench does not build: %s" % (prefix, problem))
+    return {"mpirun_vci": os.path.join(prefix, "bin/mpirun"), "mpi_bench_mpich_vci": path}, {}
+
+
 def find_peers(folder):
     """(paths by name, reasons by name): the peers' programs, compiled into the folder, and why others are not there."""
     os.makedirs(folder, exist_ok=True)
@@ -76,13 +107,9 @@ def find_peers(folder):
         if shutil.which(compiler) is None:
             reasons[name] = "%s is not installed (package %s)" % (compiler, package)
             continue
-        path = os.path.join(folder, name)
-        command = [compiler] + FLAGS + [os.path.join(HERE, source) for source in sources + COMMON] + flags + ["-o", path]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode == 0:
+        path, problem = compile_peer(folder, name, compiler, sources, flags)
+        if problem is None:
             paths[name] = path
         else:
-            lines = done.stdout.strip().splitlines() or ["the compiler does not say why"]
-            errors = [line for line in lines if "error" in line] or lines
-            reasons[name] = "does not build (package %s): %s" % (package, errors[0])
+            reasons[name] = "does not build (package %s): %s" % (package, problem)
     return paths, reasons

@@ -93,8 +93,24 @@ def message_charts(table, quick):
     }
 
 
-def draw_all(table, wanted, quick=False):
-    """The contents of the files by name; without charts that have no measurement. `wanted`: the points."""
-    collective = bool(wanted) and wanted[0].is_collective
-    charts = collective_charts(table, wanted) if collective else message_charts(table, quick)
+def threads_charts(table, wanted):
+    names = {"latency": "one way, us", "rate": "million messages a second", "bandwidth": "bandwidth, GB/s"}
+    charts = {}
+    for test in dict.fromkeys(point.test for point in wanted):
+        of_test = [(point.threads, point) for point in wanted if point.test == test]
+        charts["threads-%s.svg" % test] = chart(
+            "Threads and processes: %s of %s (median and range)" % (test, size_name(of_test[0][1].size)),
+            "threads of each of two ranks, or pairs of processes", names[test], str, table, of_test)
+    return charts
+
+
+def draw_all(table, wanted, quick=False, of_threads=False):
+    """The contents of the files by name; without charts that have no measurement. `wanted`: the points. of_threads: they
+    compare threads with processes."""
+    if of_threads:
+        charts = threads_charts(table, wanted)
+    elif wanted and wanted[0].is_collective:
+        charts = collective_charts(table, wanted)
+    else:
+        charts = message_charts(table, quick)
     return {name: svg.draw(one) for name, one in charts.items() if one is not None}

@@ -21,8 +21,8 @@ UCX_TCP = {"UCX_TLS": "tcp"}
 
 
 # What is compared: messages, with what each library likes best on one machine; messages through the kernel's TCP, over
-# the loopback; collective operations; or those of ranks on several hosts.
-MESSAGES, TCP, COLLECTIVE, HOSTS = "messages", "tcp", "collectives", "hosts"
+# the loopback; collective operations; those of ranks on several hosts; or messages of threads and of processes.
+MESSAGES, TCP, COLLECTIVE, HOSTS, THREADS = "messages", "tcp", "collectives", "hosts", "threads"
 
 
 class Contestant(NamedTuple):
@@ -34,6 +34,7 @@ class Contestant(NamedTuple):
     measure: Callable  # (programs, point, iterations) -> result
     paced: bool = False  # whether `iterations` is to be chosen for it; else it measures by time
     contest: str = MESSAGES  # in which it takes part
+    optional: bool = False  # a comparison without it is complete
 
     @property
     def is_peer(self):
@@ -72,6 +73,19 @@ def lci(key, name, op, devices, completion, takes, contest=MESSAGES, provider=No
         return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
 
     return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True, contest=contest)
+
+
+def lci_mode(key, name, op, completion, devices, takes):
+    """In the comparison of threads with processes. devices: of two ranks; None: a pair of processes for each thread."""
+
+    def measure(programs, point, iterations):
+        ranks, threads = (2 * point.threads, 1) if devices is None else (2, point.threads)
+        words = point_words(op, point._replace(threads=threads)) + ["--devices", devices or "shared"]
+        words += ["--completion", completion, "--iters", str(iterations), "--format", "json"]
+        return parse_result(run_programs([[programs["lcrun"], "-n", str(ranks), programs["lci_perf"]] + words],
+                                         TIMEOUT_SECONDS))
+
+    return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True, contest=THREADS)
 
 
 def collective_words(point):
@@ -161,14 +175,18 @@ def pair_words(op, point):
     return point_words(op, point) + ["--seconds", str(point.seconds)]
 
 
-def mpi(library, name, op, launcher, options, program, takes, contest=MESSAGES):
+def mpi(library, name, op, launcher, options, program, takes, contest=MESSAGES, optional=False):
     # The program binds its threads itself, so that every library has them on the same processors.
     def measure(programs, point, _iterations):
         command = [programs[launcher], "-n", "2"] + options + [programs[program]] + pair_words(op, point)
-        return parse_result(run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT))
+        environment = dict(OPEN_MPI_ENVIRONMENT)
+        # An MPICH that was built for one aborts if it is asked for more.
+        if program == "mpi_bench_mpich_vci":
+            environment["MPIR_CVAR_CH4_NUM_VCIS"] = str(point.threads)
+        return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
 
     key = "_".join([program.replace("mpi_bench_", ""), op] + [contest] * (contest != MESSAGES))
-    return Contestant(key, name, library, (launcher, program), takes, measure, contest=contest)
+    return Contestant(key, name, library, (launcher, program), takes, measure, contest=contest, optional=optional)
 
 
 def forked(key, name, family, program, op, takes, window=None, environment=None, contest=MESSAGES):
@@ -263,6 +281,18 @@ def always(_point):
     return True
 
 
+def no_bandwidth(point):
+    return point.test != "bandwidth"
+
+
+def several_threads(point):
+    return point.threads > 1
+
+
+def several_small(point):
+    return several_threads(point) and no_bandwidth(point)
+
+
 def one_thread(point):
     return point.threads == 1
 
@@ -309,6 +339,19 @@ CONTESTANTS = [
     forked("ofi_net", "libfabric, net", "libfabric", "ofi_bench", "net", one_thread, contest=TCP),
     forked("ucx_tag_tcp", "UCX tag, TCP", "UCX", "ucx_bench", "tag", always, environment=UCX_TCP, contest=TCP),
     forked("ucx_am_tcp", "UCX active message, TCP", "UCX", "ucx_bench", "am", small, environment=UCX_TCP, contest=TCP),
+    # Threads against processes: messages that call a function, and receives that one object is waited for.
+    lci_mode("lci_am_processes", "LCI am, processes", "am", "handler", None, no_bandwidth),
+    lci_mode("lci_am_own", "LCI am, own devices", "am", "handler", "dedicated", several_small),
+    lci_mode("lci_am_one", "LCI am, one device", "am", "handler", "shared", several_small),
+    lci_mode("lci_send_processes", "LCI send, processes", "send", "sync", None, always),
+    lci_mode("lci_send_own", "LCI send, own devices", "send", "sync", "dedicated", several_threads),
+    lci_mode("lci_send_one", "LCI send, one device", "send", "sync", "shared", several_threads),
+    mpi("MPICH", "MPICH, one VCI a thread", "multiple", "mpirun_vci", ["-bind-to", "none"], "mpi_bench_mpich_vci",
+        always, THREADS, optional=True),
+    mpi("Open MPI", "Open MPI, threads", "multiple", "mpirun.openmpi", ["--bind-to", "none"], "mpi_bench_openmpi",
+        always, THREADS),
+    forked("ucx_tag_threads", "UCX tag, a worker a thread", "UCX", "ucx_bench", "tag", always, contest=THREADS),
+    forked("ucx_am_threads", "UCX am, a worker a thread", "UCX", "ucx_bench", "am", small, contest=THREADS),
     # Blocking calls, one after the other, each rank on a processor; non-blocking ones where computation is to hide them.
     Contestant("lci_collective", "LCI", "LCI", ("lcrun", "lci_perf"), always, lci_collective, paced=True,
                contest=COLLECTIVE),
@@ -334,6 +377,8 @@ def reference_for(point, contest=MESSAGES) -> str:
         return "lci_collective"
     if contest == HOSTS:
         return "lci_hosts"
+    if contest == THREADS:
+        return "lci_send_processes" if point.test == "bandwidth" else "lci_am_processes"
     return "_".join(["lci", "send" if point.test == "bandwidth" else "am"] + [contest] * (contest != MESSAGES))
 
 

@@ -21,6 +21,9 @@ class ContestantsTest(unittest.TestCase):
             "lci_collective", "openmpi_collective", "mpich_collective"])
         self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "hosts"], [
             "lci_hosts", "openmpi_hosts", "mpich_hosts"])
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "threads"], [
+            "lci_am_processes", "lci_am_own", "lci_am_one", "lci_send_processes", "lci_send_own", "lci_send_one",
+            "mpich_vci_multiple_threads", "openmpi_multiple_threads", "ucx_tag_threads", "ucx_am_threads"])
         self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer},
                          {"Open MPI", "MPICH", "UCX", "libfabric"})
 
@@ -28,7 +31,7 @@ class ContestantsTest(unittest.TestCase):
         self.assertLessEqual(max(len(one.name) for one in contestants.CONTESTANTS), 30)
 
     def test_they_need_programs_that_somebody_makes(self):
-        made = set(building.OURS) | set(building.INSTALLED) | set(building.COMPILED)
+        made = set(building.OURS) | set(building.INSTALLED) | set(building.COMPILED) | set(building.VCI)
         needed = {name for one in contestants.CONTESTANTS for name in one.needs}
         self.assertEqual(needed, made - {"cacheline_probe"})
 
@@ -58,6 +61,36 @@ class ContestantsTest(unittest.TestCase):
                              "libfabric": "ofi_bench --op"}
                     self.assertIn(words[one.family], commands_run[-1])
         self.assertEqual(len(commands_run), 10)
+
+    def test_threads_and_processes_are_as_many(self):
+        commands_run = []
+
+        def run_programs(commands, _timeout, environment=None):
+            commands_run.append(" ".join(commands[0] + ["%s=%s" % pair for pair in sorted((environment or {}).items())]))
+            return '{"messages_per_s": 1, "bytes_per_s": 8, "size": 8}'
+
+        point = points.threads_points([1, 4])[3]
+        self.assertEqual(point.name, "rate of 8 B, 4 threads a rank")
+        programs = {name: name for one in contestants.CONTESTANTS for name in one.needs}
+        with mock.patch.object(contestants, "run_programs", run_programs):
+            for key in ("lci_am_processes", "lci_am_own", "lci_send_one", "mpich_vci_multiple_threads"):
+                contestants.by_key(key).measure(programs, point, 7)
+        for command, words in zip(commands_run, (
+                ("lcrun -n 8 ", "--threads 1 ", "--devices shared", "--completion handler"),
+                ("lcrun -n 2 ", "--threads 4 ", "--devices dedicated", "--completion handler"),
+                ("lcrun -n 2 ", "--threads 4 ", "--devices shared", "--completion sync"),
+                ("mpirun_vci -n 2", "--threads 4 ", "MPIR_CVAR_CH4_NUM_VCIS=4"))):
+            for word in words:
+                self.assertIn(word, command)
+        self.assertEqual(len(commands_run), 4)
+
+    def test_every_number_of_threads_has_processes_to_compare_with(self):
+        for point in points.threads_points([1, 2, 16]):
+            takers = [one.key for one in contestants.CONTESTANTS if one.contest == "threads" and one.takes(point)]
+            with self.subTest(point.name):
+                self.assertIn(contestants.reference_for(point, "threads"), takers)
+                self.assertEqual("lci_send_own" in takers, point.threads > 1)
+                self.assertEqual("lci_am_one" in takers, point.threads > 1 and point.test != "bandwidth")
 
     def test_between_hosts_half_of_the_ranks_are_on_each(self):
         commands_run = []

@@ -146,7 +146,7 @@ class pair_bench {
 
   void work(int thread) {
     if (options_.bind_core) {
-      bind_to_core(transport_.rank());
+      bind_thread(transport_.rank(), thread, options_.threads);
     }
     const bool latency = options_.test == test_t::latency;
     connection_t& connection = transport_.connection(thread);

@@ -87,6 +87,15 @@ void print_result(std::FILE* out, const options_t& options, const std::string& b
   std::fflush(out);
 }
 
+void bind_thread(int rank, int thread, int threads) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const int all = 2 * threads;
+  const int position = rank * threads + thread;
+  const int processors = CPU_COUNT(&allowed);
+  bind_to_core(all <= processors ? position : position * processors / all);
+}
+
 void bind_to_core(int index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {

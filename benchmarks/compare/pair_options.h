@@ -48,6 +48,10 @@ void print_result(std::FILE* out, const options_t& options, const std::string& b
 // number.
 void bind_to_core(int index);
 
+// The same for a thread of a rank, in a program of two ranks of so many threads each: a processor for
+// each thread; if there are too few, neighbors share one, and ranks share none.
+void bind_thread(int rank, int thread, int threads);
+
 }  // namespace compare
 
 #endif  // BENCHMARKS_COMPARE_PAIR_OPTIONS_H_

@@ -164,6 +164,16 @@ def host_points(ranks, hosts, quick=False):
     return wanted
 
 
+# Of the comparison of threads with processes.
+THREADS = [1, 2, 4, 8]
+
+
+def threads_points(counts, quick=False):
+    """Those of a comparison of threads with processes, with so many threads of each of two ranks."""
+    return [make_point(test, size, count, quick=quick)
+            for test, size in (("latency", 8), ("rate", 8), ("bandwidth", 65536)) for count in counts]
+
+
 def all_points(quick=False):
     """The points of a whole comparison of messages, in the order in which they are measured."""
     if quick:

@@ -4,7 +4,7 @@ import collections
 import statistics
 
 import points
-from contestants import CONTESTANTS, reference_for
+from contestants import CONTESTANTS, THREADS, by_key, reference_for
 from results import FAR_ABOVE, MOST_OTHERS, NEAR_BELOW, STATES, Table, main_state
 from units import plural, size_name
 
@@ -162,8 +162,54 @@ def collective_report(launches, machine):
     return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"
 
 
+def is_of_threads(launches):
+    """Whether they compare threads with processes."""
+    return bool(launches) and by_key(launches[0].contestant).contest == THREADS
+
+
+# (what is divided, by what, what the ratio says)
+THREAD_RATIOS = [
+    ("lci_am_own", "lci_am_processes", "am: own devices against processes"),
+    ("lci_am_one", "lci_am_own", "am: one device against own devices"),
+    ("lci_send_own", "lci_send_processes", "send: own devices against processes"),
+    ("lci_send_one", "lci_send_own", "send: one device against own devices"),
+]
+
+
+def threads_table(table, wanted):
+    """Contestants by the number of threads: median (range), and how many times better some are than others."""
+    lines = ["| threads of each rank | " + " | ".join(str(point.threads) for point in wanted) + " |",
+             "|---|" + "---|" * len(wanted)]
+    for contestant in CONTESTANTS:
+        summaries = [table.summary(contestant.key, point) for point in wanted]
+        cells = ["" if one is None else "%s (%s–%s)" % (figures(one.median), figures(one.low), figures(one.high))
+                 for one in summaries]
+        if any(cells):
+            lines.append("| %s | %s |" % (contestant.name, " | ".join(cells)))
+    for key, reference, title in THREAD_RATIOS:
+        ratios = [table.ratio(reference, key, point) for point in wanted]
+        if any(ratio is not None for ratio in ratios):
+            cells = ["" if ratio is None else "%.2f" % ratio for ratio in ratios]
+            lines.append("| **%s, times better** | %s |" % (title, " | ".join(cells)))
+    return "\n".join(lines) + "\n"
+
+
+def threads_report(launches, machine):
+    """A table for each test."""
+    table = Table(launches, main_state(launches))
+    parts = ["%s. Two ranks of so many threads, or as many pairs of processes. Median (lowest–highest)." % machine]
+    wanted = points_of(launches)
+    for test in dict.fromkeys(point.test for point in wanted):
+        of_test = [point for point in wanted if point.test == test]
+        parts.append("%s:\n\n%s" % (column_name(of_test[0], points.metrics(of_test[0])[0]),
+                                    threads_table(table, of_test).rstrip()))
+    return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"
+
+
 def markdown_report(launches, machine, quick=False):
     """What the pages under docs/performance have: the main state only."""
+    if is_of_threads(launches):
+        return threads_report(launches, machine)
     if launches and launches[0].point.is_collective:
         return collective_report(launches, machine)
     state = main_state(launches)

@@ -72,6 +72,30 @@ class RunTest(unittest.TestCase):
         self.assertEqual({one.contestant for one in launches},
                          {"lci_am", "lci_queue", "lci_send", "lci_shared", "line", "ring", "copy", "vm_readv"})
 
+    def test_threads_and_processes(self):
+        code, output, _ = self.main("--quick", "--threads", "1,2")
+        self.assertEqual(code, 0)
+        self.assertIn("compare: MPICH, one VCI a thread takes no part: no MPICH with several VCIs was named (--mpich)", output)
+        self.assertEqual(
+            sorted(os.listdir(self.out)),
+            ["launches.jsonl", "programs", "report.txt", "table.md", "threads-bandwidth.svg", "threads-latency.svg",
+             "threads-rate.svg"])
+        with open(os.path.join(self.out, "table.md"), encoding="utf-8") as file:
+            table = file.read()
+        self.assertIn("| threads of each rank | 1 | 2 |", table)
+        self.assertIn("| LCI send, one device |  | ", table)
+        code, again, _ = self.main("--from", os.path.join(self.out, "launches.jsonl"))
+        self.assertEqual(code, 1, "too few launches")
+        self.assertIn("threads-rate.svg", again)
+
+    def test_an_mpich_that_is_not_there_is_an_error(self):
+        code, _, errors = self.main("--quick", "--threads", "1", "--mpich", self.folder)
+        self.assertEqual(code, 1)
+        self.assertIn("there is no %s/bin/mpicxx" % self.folder, errors)
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as errors:
+            run.parse_arguments(["--mpich", self.folder])
+        self.assertIn("--mpich: only with --threads", errors.getvalue())
+
     def test_collective_operations(self):
         code, output, _ = self.main("--quick", "--collectives", "--ranks", "2,3")
         self.assertEqual(code, 0)
