@@ -19,7 +19,6 @@ def figures(value):
 def count_states(launches):
     """How many launches were in which state, and what else went on; one sentence a line."""
     counts = collections.Counter(launch.state for launch in launches)
-    failed = sum(launch.result is None for launch in launches)
     rounds = len({launch.round for launch in launches})
     lines = [
         "%s in %s: %s." % (
@@ -33,13 +32,18 @@ def count_states(launches):
     if launches:
         lines.append("Other work, and the host, took %.0f %% of the processors' time in the median launch." % (
             100 * statistics.median(launch.others for launch in launches)))
-    if failed:
-        lines.append("%s FAILED:" % plural(failed, "launch", "launches"))
-        reasons = collections.Counter(
-            "%s, %s: %s" % (launch.contestant, launch.point.name, launch.error)
-            for launch in launches if launch.result is None)
-        lines += ["  %dx %s" % (count, reason) for reason, count in reasons.most_common()]
-    return lines
+    return lines + list_failures(launches)
+
+
+def list_failures(launches):
+    """Each reason once, one a line."""
+    failed = [launch for launch in launches if launch.result is None]
+    if not failed:
+        return []
+    reasons = collections.Counter(
+        "%s, %s: %s" % (launch.contestant, launch.point.name, launch.error) for launch in failed)
+    return ["%s FAILED:" % plural(len(failed), "launch", "launches")] + [
+        "  %dx %s" % (count, reason) for reason, count in reasons.most_common()]
 
 
 def metric_rows(table, point, metric):
@@ -203,7 +207,9 @@ def threads_report(launches, machine):
         of_test = [point for point in wanted if point.test == test]
         parts.append("%s:\n\n%s" % (column_name(of_test[0], points.metrics(of_test[0])[0]),
                                     threads_table(table, of_test).rstrip()))
-    return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"
+    rounds = len({launch.round for launch in launches})
+    parts.append("%s in %s." % (plural(len(launches), "launch", "launches"), plural(rounds, "round")))
+    return "\n\n".join(parts + list_failures(launches)) + "\n"
 
 
 def markdown_report(launches, machine, quick=False):

@@ -18,8 +18,8 @@ namespace lci::ds {
 //
 // A thread that may be the owner uses the data in a try_section, any other in a section. A section
 // of the owner takes no lock, but gives up if the lock is taken; one of another thread takes the
-// lock, and then waits until no owner is inside. An owner_section serves for the data of several
-// locks in turn, and only the owner.
+// lock, and then waits until no owner is inside. An owner_walk serves for the data of several locks
+// in turn, of one bypass or several, and only their owner.
 //
 // Thread safety: any thread at any time. A try_section does not block, but for an occasional
 // process_barrier(), and for at most one section of the owner, which must not wait for a lock. A
@@ -92,15 +92,35 @@ class basic_lock_bypass {
     bool has_it_;
   };
 
-  // While it lives, and if it is true, the calling thread is the owner and inside.
-  class owner_section : public Owner<Atomics>::stay {
+  // The owner is inside one bypass at a time, until it goes to another one or the walk ends.
+  class owner_walk {
    public:
-    [[gnu::always_inline]] explicit owner_section(basic_lock_bypass& bypass)
-        : Owner<Atomics>::stay(bypass.owner_) {}
+    owner_walk() = default;
+    [[gnu::always_inline]] ~owner_walk() { leave(); }
+    owner_walk(const owner_walk&) = delete;
+    owner_walk& operator=(const owner_walk&) = delete;
 
-    // Whether the calling thread may use what the lock guards until the section ends. False: another
-    // thread uses it.
+    // Goes to that bypass. False: the calling thread is not the owner.
+    [[gnu::always_inline]] bool enter(basic_lock_bypass& bypass) {
+      if (&bypass == inside_) return true;
+      leave();
+      slot_ = bypass.owner_.try_enter();
+      if (__builtin_expect(slot_ == no_slot, 0)) return false;
+      inside_ = &bypass;
+      return true;
+    }
+    // Whether the calling thread may use what this lock of that bypass guards, until it goes to
+    // another one. False: another thread uses it.
     bool may_use(const lock_type& lock) const { return __builtin_expect(!lock.is_locked(), 1); }
+
+   private:
+    [[gnu::always_inline]] void leave() {
+      if (inside_ != nullptr) inside_->owner_.leave(slot_);
+      inside_ = nullptr;
+    }
+
+    basic_lock_bypass* inside_ = nullptr;
+    uint32_t slot_ = no_slot;
   };
 
   // As ownership::is_mine.

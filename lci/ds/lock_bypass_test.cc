@@ -97,6 +97,34 @@ TEST(LockBypass, BelongsSoonToTheNextThreadAfterManyUses) {
   EXPECT_EQ(all.sum(), turns * (enough + many));
 }
 
+// (If a walk stayed inside the first bypass, the other thread would wait for it for ever.)
+TEST(LockBypass, AWalkIsInsideOneBypassAtATime) {
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
+  std::array<bypass, 2> bypasses;
+  bypass::lock_type lock;
+  for (bypass& each : bypasses) {
+    for (int i = 0; i < 64 * 4 * 2; ++i) const bypass::try_section mine(each, lock);
+    ASSERT_TRUE(each.is_mine());
+  }
+  {
+    bypass::owner_walk walk;
+    EXPECT_TRUE(walk.enter(bypasses[0]));
+    EXPECT_TRUE(walk.enter(bypasses[1]));
+    in_another_thread([&] { const bypass::section other(bypasses[0], lock); });
+    EXPECT_FALSE(bypasses[0].is_mine());
+    EXPECT_TRUE(walk.enter(bypasses[1])) << "still inside";
+    EXPECT_FALSE(walk.enter(bypasses[0])) << "no longer the owner";
+    EXPECT_TRUE(walk.enter(bypasses[1]));
+    EXPECT_TRUE(walk.may_use(lock));
+    lock.lock();
+    EXPECT_FALSE(walk.may_use(lock)) << "another thread uses what the lock guards";
+    lock.unlock();
+  }
+  in_another_thread([&] { const bypass::section other(bypasses[1], lock); });
+  EXPECT_FALSE(bypasses[1].is_mine()) << "the walk is over";
+}
+
 // Mostly one thread uses the numbers, so that it becomes the owner repeatedly; the others come now
 // and then, by either way.
 TEST(LockBypass, NoAdditionIsLost) {

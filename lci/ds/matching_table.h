@@ -10,6 +10,7 @@
 #include <new>
 #include <type_traits>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/lock_bypass.h"
 #include "lci/ds/matching_links.h"
@@ -29,8 +30,8 @@ namespace lci::ds {
 // the digits of a hash, and by the logarithm of the number of keys as long as these are spread.
 //
 // Thread safety: every member by any thread at any time, except construction and destruction. They
-// block only for an operation of another thread in the same bucket. A thread that mostly uses the
-// table alone takes no locks in the short ways, try_take and try_wait (lock_bypass.h). Nothing is allocated unless
+// block only for an operation of another thread in the same bucket. A thread that mostly uses a part
+// of the buckets alone takes no locks in the short ways, try_take and try_wait (lock_bypass.h). Nothing is allocated unless
 // more keys, or (with pooled_links) more entries, wait behind the lines than ever before.
 //
 // Invariants, for each bucket, under its lock
@@ -43,6 +44,8 @@ namespace lci::ds {
 template <class Atomics, class Links = pooled_links<Atomics>,
           class Bypass = basic_lock_bypass<Atomics>>
 class basic_matching_table {
+  struct bucket;
+
  public:
   using entry_type = matching_type;
 
@@ -75,7 +78,7 @@ class basic_matching_table {
   template <class Same, class Make>
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     bucket& b = bucket_of(key);
-    const typename Bypass::section mine(bypass_, b.lock);
+    const typename Bypass::section mine(bypass_of(b), b.lock);
     matching_link** own = nullptr;  // list that this entry would join
     for (uint32_t i = 0; i < b.count; ++i) {
       if (b.line[i].key != key) continue;
@@ -110,30 +113,36 @@ class basic_matching_table {
   [[gnu::always_inline]] matching_link* try_take(uint64_t key, entry_type type, const Same& same) {
     static_assert(Links::in_values);
     bucket& b = bucket_of(key);
-    const typename Bypass::try_section mine(bypass_, b.lock);
+    const typename Bypass::try_section mine(bypass_of(b), b.lock);
     return mine ? take_only(b, key, type, same) : nullptr;
   }
 
-  // Several try_take() in a row, which enter the table once. If it is false, the calling thread is
-  // not the one that takes no locks. Other threads may wait while it lives.
+  // Several try_take() in a row, for a thread that takes no locks, with less work for each. Other
+  // threads may wait while it lives.
   class takes {
    public:
-    [[gnu::always_inline]] explicit takes(basic_matching_table& table)
-        : table_(table), mine_(table.bypass_) {}
-    explicit operator bool() const { return static_cast<bool>(mine_); }
+    [[gnu::always_inline]] explicit takes(basic_matching_table& table) : table_(table) {}
 
-    // As that of the table. Requires that this is true.
+    // As that of the table; also null if the calling thread would need a lock.
     template <class Same>
     [[gnu::always_inline]] matching_link* try_take(uint64_t key, entry_type type,
                                                    const Same& same) {
       static_assert(Links::in_values);
-      bucket& b = table_.bucket_of(key);
-      return mine_.may_use(b.lock) ? take_only(b, key, type, same) : nullptr;
+      // Mostly the messages of a run have one key.
+      if (last_ == nullptr || key != last_key_) {
+        last_ = &table_.bucket_of(key);
+        last_key_ = key;
+        if (!walk_.enter(table_.bypass_of(*last_))) last_ = nullptr;
+      }
+      const bool may_use = last_ != nullptr && walk_.may_use(last_->lock);
+      return may_use ? take_only(*last_, key, type, same) : nullptr;
     }
 
    private:
     basic_matching_table& table_;
-    const typename Bypass::owner_section mine_;
+    typename Bypass::owner_walk walk_;
+    bucket* last_ = nullptr;  // that of the last key, if this thread is the owner of its bypass
+    uint64_t last_key_ = 0;
   };
 
   // Whether an entry waits: the one that try_make() returned, unless that was null. It does not
@@ -142,7 +151,7 @@ class basic_matching_table {
   [[gnu::always_inline]] bool try_wait(uint64_t key, entry_type type, const TryMake& try_make) {
     static_assert(Links::in_values);
     bucket& b = bucket_of(key);
-    const typename Bypass::try_section mine(bypass_, b.lock);
+    const typename Bypass::try_section mine(bypass_of(b), b.lock);
     if (!mine || __builtin_expect(b.more != nullptr, 0)) return false;
     matching_link* first = nullptr;  // of the list of this key and type
     if (__builtin_expect(b.count != 0, 0)) {
@@ -170,7 +179,7 @@ class basic_matching_table {
   void remove_if(const Take& take) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const typename Bypass::section mine(bypass_, b.lock);
+      const typename Bypass::section mine(bypass_of(b), b.lock);
       // From the back, as a removal moves the items behind it.
       for (uint32_t i = b.count; i > 0; --i) {
         auto& value = b.line[i - 1].value;
@@ -192,7 +201,7 @@ class basic_matching_table {
   void for_each(const Use& use) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const typename Bypass::section mine(bypass_, b.lock);
+      const typename Bypass::section mine(bypass_of(b), b.lock);
       for (uint32_t i = 0; i < b.count; ++i) {
         const item& at = b.line[i];
         if constexpr (Links::in_values) {
@@ -211,7 +220,7 @@ class basic_matching_table {
     size_t greatest = 0;
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
-      const typename Bypass::section mine(bypass_, b.lock);
+      const typename Bypass::section mine(bypass_of(b), b.lock);
       greatest = std::max(greatest, depth(b.more));
     }
     return greatest;
@@ -268,6 +277,18 @@ class basic_matching_table {
   static_assert(!zero_is_empty || sizeof(bucket) == 64, "a bucket is a cache line");
 
   size_t bytes() const { return (mask_ + 1) * sizeof(bucket); }
+
+  // Each is of the locks of a part of the buckets. Threads with keys of their own mostly use
+  // different ones, so each of them is an owner. (Eight threads with one key each: in nine of ten
+  // cases at most one pair shares one.)
+  static constexpr size_t bypass_count = zero_is_empty ? 64 : 1;
+  // (A power of two, so that the address takes no multiplication.)
+  struct alignas(4 * contention_distance) apart_bypass {
+    Bypass bypass;
+  };
+  [[gnu::always_inline]] Bypass& bypass_of(const bucket& b) {
+    return bypasses_[static_cast<size_t>(&b - buckets_) % bypass_count].bypass;
+  }
 
   bucket& bucket_of(uint64_t key) {
     key *= 0x9e3779b97f4a7c15;  // Fibonacci hashing: neighboring keys are spread far apart
@@ -432,7 +453,8 @@ class basic_matching_table {
   bucket* buckets_ = nullptr;
   Links links_;
   object_pool<node, Atomics> nodes_;
-  Bypass bypass_;  // of the locks of the buckets
+  const base::aligned_array<apart_bypass> bypasses_ =
+      base::make_aligned_array<apart_bypass>(bypass_count);
 };
 
 using matching_table = basic_matching_table<std_atomics>;

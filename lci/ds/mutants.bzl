@@ -211,6 +211,11 @@ MUTANTS = {
         "has_it_ = !lock_.is_locked();",
         "has_it_ = true;",
     ),
+    "walk_does_not_leave": (
+        "lock_bypass.h",
+        "if (inside_ != nullptr) inside_->owner_.leave(slot_);",
+        "",
+    ),
     "bypass_lock_not_seen_in_between": (
         "lock_bypass.h",
         "return __builtin_expect(!lock.is_locked(), 1);",

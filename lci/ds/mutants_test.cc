@@ -70,6 +70,7 @@
 #include "lci/ds/ticket_aba.h"
 #include "lci/ds/ticket_again.h"
 #include "lci/ds/ticket_unordered.h"
+#include "lci/ds/walk_does_not_leave.h"
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
@@ -284,7 +285,9 @@ TEST(Mutants, LockBypass) {
   using lock_not_seen = bypass_lock_not_seen::basic_lock_bypass<scheduled_atomics, 1, 1>;
   using lock_not_seen_in_between =
       bypass_lock_not_seen_in_between::basic_lock_bypass<scheduled_atomics, 1, 1>;
+  using never_leaves = walk_does_not_leave::basic_lock_bypass<scheduled_atomics, 1, 1>;
   expect_found(bypassed<lock_not_seen>(2, 3), "data race");
+  expect_found(bypassed<never_leaves>(2, 3, true), "");
   expect_found(bypassed<lock_not_seen_in_between>(2, 3, true), "data race");
   expect_found(bypassed<no_light_barrier>(2, 2), "data race");
   expect_found(bypassed<no_process_barrier>(2, 2), "data race");

@@ -257,12 +257,11 @@ size_t matching_engine::on_eager(const net::completion* messages, size_t count,
 }
 
 // Takes the receives of these messages out of the table, up to the first message whose receive is
-// not found by the short way. Returns how many. The calling thread enters the table once for all.
+// not found by the short way. Returns how many.
 [[gnu::always_inline]] inline size_t matching_engine::take_receives(const net::completion* messages,
                                                                     size_t count, receive** found) {
   if (__builtin_expect(plain_table_ == nullptr, 0)) return 0;
   ds::linked_matching_table::takes mine(*plain_table_);
-  if (__builtin_expect(!mine, 0)) return 0;
   size_t taken = 0;
   for (; taken < count && is_short_message(messages[taken]); ++taken) {
     const int rank = messages[taken].rank;

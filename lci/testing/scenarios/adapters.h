@@ -110,7 +110,8 @@ class short_ways : public Table {
   matching_link* try_take(uint64_t key, entry_type type, const Same& same) {
     {
       typename Table::takes mine(*this);
-      if (mine) return mine.try_take(key, type, same);
+      matching_link* const found = mine.try_take(key, type, same);
+      if (found != nullptr) return found;
     }
     return Table::try_take(key, type, same);
   }

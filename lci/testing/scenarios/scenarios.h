@@ -338,11 +338,11 @@ class bypass_scenario : public scenario {
 
   // Up to `most` uses, as far as the calling thread is the owner. Returns how many.
   size_t use_as_owner(size_t first, size_t most) {
-    const typename Bypass::owner_section mine(bypass_);
+    typename Bypass::owner_walk walk;
     size_t uses = 0;
-    for (; mine && uses < most; ++uses) {
+    for (; uses < most; ++uses) {
       place& used = places_[(first + uses) % 2];
-      if (!mine.may_use(used.lock)) break;
+      if (!walk.enter(bypass_) || !walk.may_use(used.lock)) break;
       used.add();
     }
     return uses;
