@@ -18,6 +18,7 @@ FONT = "font-family='system-ui, Segoe UI, Helvetica, Arial, sans-serif'"
 WIDTH = 820
 ROW, BAR, GAP = 20, 14, 7
 TOP = 58
+KEY_ROW = 18
 
 
 def family_of(name):
@@ -203,9 +204,23 @@ class Line(NamedTuple):
     dash: str = ""
 
 
+def place_line_keys(lines):
+    """Where the key of each line begins, in rows: [(x, row)]."""
+    places, x, row = [], 12, 0
+    for one in lines:
+        width = 70 + 7 * len(one.name)
+        if x > 12 and x + width > WIDTH:
+            x, row = 12, row + 1
+        places.append((x, row))
+        x += width
+    return places
+
+
 def line_chart(title, subtitle, x_label, y_label, x_names, lines, x_lines=()):
     """Logarithmic axes. x_lines: of (x, label), drawn from top to bottom."""
-    left, right, top, bottom, height = 76, WIDTH - 30, TOP + 26, 350, 400
+    keys = place_line_keys(lines) if len(lines) > 1 else [(12, 0)]
+    more = KEY_ROW * keys[-1][1]  # that the key takes
+    left, right, top, bottom, height = 76, WIDTH - 30, TOP + 26 + more, 350 + more, 400 + more
     values = [value for one in lines for _, value in one.points]
     ticks = log_ticks(min(value.low for value in values), max(value.high for value in values))
     x_scale = Scale(min(x_names), max(x_names), left + 50, right - 40)
@@ -221,8 +236,8 @@ def line_chart(title, subtitle, x_label, y_label, x_names, lines, x_lines=()):
     for x, label in x_lines:
         parts.append(line(x_scale(x), top + 10, x_scale(x), bottom, LIMIT, 1.6, "5,3"))
         parts.append(text(x_scale(x) + 6, top + 24, label, 12, extra="fill='%s'" % LIMIT))
-    key_x = 12
-    for one in lines:
+    for one, (key_x, row) in zip(lines, keys):
+        key_y = TOP + 6 + KEY_ROW * row
         path = " ".join("%.1f,%.1f" % (x_scale(x), y_scale(value.median)) for x, value in one.points)
         parts.append("<polyline points='%s' fill='none' stroke='%s' stroke-width='2'%s/>" % (
             path, one.color, " stroke-dasharray='%s'" % one.dash if one.dash else ""))
@@ -233,8 +248,7 @@ def line_chart(title, subtitle, x_label, y_label, x_names, lines, x_lines=()):
             if len(lines) == 1:
                 parts.append(text(x_scale(x) - 5, y_scale(value.median) - 7, value.words, 12, "end"))
         if len(lines) > 1:
-            parts.append(line(key_x, TOP + 6, key_x + 30, TOP + 6, one.color, 2, one.dash))
-            parts.append(marker(one.shape, key_x + 15, TOP + 6, one.color))
-            parts.append(text(key_x + 38, TOP + 10, one.name, 12))
-            key_x += 70 + 7 * len(one.name)
+            parts.append(line(key_x, key_y, key_x + 30, key_y, one.color, 2, one.dash))
+            parts.append(marker(one.shape, key_x + 15, key_y, one.color))
+            parts.append(text(key_x + 38, key_y + 4, one.name, 12))
     return "\n".join(parts + ["</svg>"]) + "\n"

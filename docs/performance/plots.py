@@ -162,6 +162,45 @@ def wait_chart():
                      "times better than before", drawn, left=230, room=210)
 
 
+# Of the page on many cores: what is drawn, and how.
+MANY_CORES = [
+    ("LCI am, processes", "LCI", "circle", "7,4"),
+    ("LCI am, own devices", "LCI", "circle", ""),
+    ("LCI am, one device", "LCI", "circle", "2,3"),
+    ("LCI send, processes", "libfabric", "square", "7,4"),
+    ("LCI send, own devices", "libfabric", "square", ""),
+    ("LCI send, one device", "libfabric", "square", "2,3"),
+    ("MPICH, one VCI a thread", "MPICH", "triangle", ""),
+    ("Open MPI, threads", "Open MPI", "diamond", ""),
+    ("UCX tag, a worker a thread", "UCX", "square", "7,4"),
+    ("UCX am, a worker a thread", "UCX", "circle", ""),
+]
+
+
+def many_cores_chart(heading, title, y_label):
+    table = read_table("many-cores.md", heading)
+    counts = [int(column) for column in table.columns[1:]]
+    lines = []
+    for name, family, shape, dash in MANY_CORES:
+        if all(row[0] != name for row in table.rows):
+            continue
+        values = [(count, table.value(name, str(count))) for count in counts]
+        lines.append(Line(name, [(x, value) for x, value in values if value is not None], COLORS[family], shape, dash))
+    return line_chart(title, "Two ranks of so many threads, or as many pairs of processes; 16 processors (Intel Xeon); %s."
+                      % LAUNCHES, "threads of each rank", y_label, {count: str(count) for count in counts}, lines)
+
+
+def structures_chart():
+    table = read_table("many-cores.md", "Data structures")
+    counts = [int(column) for column in table.columns[1:6]]
+    looks = zip(("LCI", "Open MPI", "Open MPI", "UCX", "UCX", "other"),
+                ("circle", "square", "square", "triangle", "triangle", "diamond"), ("", "", "7,4", "", "7,4", "2,3"))
+    lines = [Line(row[0], [(count, table.value(row, str(count))) for count in counts], COLORS[color], shape, dash)
+             for row, (color, shape, dash) in zip(table.rows, looks)]
+    return line_chart("Throughput of the data structures", "All threads share one object; 16 processors (Intel Xeon).",
+                      "threads", "million operations per second", {count: str(count) for count in counts}, lines)
+
+
 def poisson_chart():
     table = read_table("poisson.md", "Time of an iteration", 1)
     groups = []
@@ -237,6 +276,12 @@ def draw_all():
         "threads-devices.svg": devices_chart(),
         "threads-default-device.svg": default_device_chart(),
         "threads-wait.svg": wait_chart(),
+        "many-cores-rate.svg": many_cores_chart(
+            "Message rate", "8 B message rate by the number of threads", "million messages per second"),
+        "many-cores-latency.svg": many_cores_chart("Latency", "8 B one way by the number of threads", "one way, us"),
+        "many-cores-bandwidth.svg": many_cores_chart(
+            "Bandwidth", "64 KiB bandwidth by the number of threads", "bandwidth, GB/s"),
+        "many-cores-structures.svg": structures_chart(),
         "poisson.svg": poisson_chart(),
         "instructions.svg": instructions_chart(),
         "startup.svg": startup_chart(),
