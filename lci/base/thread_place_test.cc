@@ -32,8 +32,9 @@ TEST(ThreadPlace, ThreadsHaveTheOrderOfTheirCreation) {
   }
   next.store(threads);
   for (std::thread& one : all) one.join();
+  // (Another thread, such as a sanitizer's, may have been created in between.)
   for (uint32_t t = 0; t < threads; ++t) {
-    EXPECT_EQ(places[t], own + 1 + t);
+    EXPECT_GT(places[t], t == 0 ? own : places[t - 1]);
   }
   EXPECT_EQ(thread_place(), own) << "it does not change";
 }
