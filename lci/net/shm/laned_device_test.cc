@@ -1,8 +1,10 @@
 // Beyond the conformance suite: threads that share a device of several lanes.
 #include <array>
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -20,8 +22,8 @@ constexpr int lanes = 4;
 constexpr uint32_t threads = 2 * lanes;  // that send
 constexpr uint32_t messages = 100;       // of each
 
-backend_under_test with_lanes() {
-  backend_under_test tested{"shm", &shm::backend, 2};
+backend_under_test with_lanes(bool processes) {
+  backend_under_test tested{"shm", &shm::backend, 2, processes};
   tested.device.shm_lanes = lanes;
   return tested;
 }
@@ -139,7 +141,88 @@ TEST_P(ShmLanes, ALaneThatItsThreadPollsIsLeftToIt) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shm, ShmLanes, testing::Values(with_lanes()), name_of);
+class ShmLanesOfProcesses : public Conformance {};
+
+// After messages through all of its lanes, and for all lanes of this rank.
+TEST_P(ShmLanesOfProcesses, ALossIsReportedOnceAfterAllMessages) {
+  run_processes(1, [](rank_under_test& self) {
+    std::array<helper, threads> all;
+    if (self.rank == 1) {
+      for (uint32_t t = 0; t < threads; ++t) {
+        all[t].call([&] { send(self.dev, 0, imm_of(t, 0)); });
+      }
+      self.barrier();
+      raise(SIGKILL);
+    }
+    self.barrier();
+    uint32_t received = 0;
+    int losses = 0;
+    const auto poll_once = [&] {
+      completion each[16];
+      size_t count = 0;
+      static_cast<void>(self.dev.poll(each, 16, &count));
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(each[i].rank, 1);
+        if (each[i].kind == completion_kind::peer_failed) {
+          EXPECT_EQ(received, threads);
+          ++losses;
+          continue;
+        }
+        EXPECT_EQ(each[i].kind, completion_kind::recv);
+        ++received;
+        self.dev.release(each[i]);
+      }
+    };
+    while (losses == 0) poll_once();
+    for (helper& each : all) {
+      each.call([&] {
+        op message;
+        message.inject = true;
+        message.rank = 1;
+        EXPECT_EQ(self.dev.post(message).errorcode, errorcode_t::fatal);
+        for (int i = 0; i < 1000; ++i) poll_once();
+      });
+    }
+    EXPECT_EQ(losses, 1);
+  });
+}
+
+// A put that this rank copies piece by piece as it polls.
+TEST_P(ShmLanesOfProcesses, WhatALaneHasLeftIsNotDrained) {
+  ASSERT_EQ(setenv("LCI_SHM_CMA", "off", 1), 0);
+  run([](rank_under_test& self) {
+    std::vector<unsigned char> bytes(size_t{4} << 20, static_cast<unsigned char>(self.rank + 1));
+    const auto opened = self.network.register_memory(bytes.data(), bytes.size());
+    ASSERT_TRUE(opened.ok());
+    const remote_region remote = self.exchange(self.network.remote_key(*opened))[0];
+    bool ended = false;
+    const auto use = [&ended](const completion& found) {
+      if (found.kind == completion_kind::put) ended = true;
+    };
+    helper other;
+    if (self.rank == 1) {
+      other.call([&] {
+        op put;
+        put.kind = op_kind::put;
+        put.rank = 0;
+        put.buffer = bytes.data();
+        put.size = bytes.size();
+        put.remote = remote;
+        EXPECT_TRUE(self.dev.post(put).is_posted());
+      });
+      EXPECT_FALSE(self.dev.drained()) << "the ring does not hold all of it";
+    }
+    self.barrier();  // the target has not polled
+    if (self.rank == 1) self.poll_until([&] { return ended && self.dev.drained(); }, use);
+    self.polling_barrier(use);
+    EXPECT_EQ(bytes.back(), 2);
+    self.network.deregister_memory(*opened);
+  });
+  unsetenv("LCI_SHM_CMA");
+}
+
+INSTANTIATE_TEST_SUITE_P(Shm, ShmLanes, testing::Values(with_lanes(false)), name_of);
+INSTANTIATE_TEST_SUITE_P(Shm, ShmLanesOfProcesses, testing::Values(with_lanes(true)), name_of);
 
 }  // namespace
 }  // namespace lci::net::conformance
