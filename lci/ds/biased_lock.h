@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "lci/ds/atomics.h"
-#include "lci/ds/lock_turns.h"
 #include "lci/ds/ownership.h"
 #include "lci/ds/spinlock.h"
 
@@ -14,8 +13,7 @@ namespace lci::ds {
 // thread has taken the lock many times in a row it becomes the owner (ownership.h), which executes
 // no locked instruction. The first other thread to take the lock ends that, which costs a
 // process_barrier(). From then on all threads use a spinlock, until one of them has taken it often
-// in a row again (ownership_claims). Threads that all use it all the time have it in turn, each for
-// a while (lock_turns.h): until then, try_lock is false for others also while nobody has the lock.
+// in a row again (ownership_claims).
 //
 // Thread safety: any thread at any time; not recursive. No member blocks: try_lock and unlock are
 // wait-free, except for an occasional process_barrier() in try_lock.
@@ -71,13 +69,12 @@ class basic_biased_lock {
 
   [[gnu::noinline]] bool try_lock_as_anybody() {
     const uint32_t me = Atomics::thread_number();
-    if (turns_.must_wait(me) || !lock_.try_lock()) return false;
+    if (!lock_.try_lock()) return false;
     if (!owner_.is_free() && !try_exclude_owner()) {
       lock_.unlock();
       return false;
     }
     hold_by(slots);
-    turns_.begin_use(me);
     if (claims_.claim(me)) become_owner(me);
     return true;
   }
@@ -109,8 +106,6 @@ class basic_biased_lock {
   basic_spinlock<Atomics> lock_;
   // Guarded by lock_:
   ownership_claims<Atomics, FirstRounds, MostRounds> claims_;
-  // Last: threads that wait for their turn read this, and not what the current holder writes.
-  lock_turns_of<Atomics> turns_;
 };
 
 using biased_lock = basic_biased_lock<std_atomics>;

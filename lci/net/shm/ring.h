@@ -34,7 +34,7 @@ extern template class basic_ring_reader<ds::std_atomics>;
 
 using ring_writer = basic_ring_writer<ds::std_atomics>;
 using ring_reader = basic_ring_reader<ds::std_atomics>;
-static_assert(sizeof(ring_writer) == 3 * cache_line_size);
+static_assert(sizeof(ring_writer) == 2 * cache_line_size);
 
 }  // namespace lci::net::shm
 
