@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "lci/base/strings.h"
@@ -44,8 +45,8 @@ uint32_t choose_lanes(const std::vector<mailbox_offer>& offers) {
     const auto has_same = [&one](const mailbox_offer& other) {
       return other.processors == one.processors;
     };
-    const auto sharing =
-        static_cast<uint64_t>(std::count_if(offers.begin(), offers.end(), has_same));
+    const auto sharing = static_cast<uint64_t>(
+        std::max<std::ptrdiff_t>(1, std::count_if(offers.begin(), offers.end(), has_same)));
     const uint32_t wanted =
         one.wanted_lanes != 0 ? one.wanted_lanes : lanes_for(one.processor_count / sharing);
     lanes = std::min(lanes, power_of_two_below(std::min(wanted, one.lanes)));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -138,6 +139,19 @@ TEST_P(ShmLanes, ALaneThatItsThreadPollsIsLeftToIt) {
       EXPECT_TRUE(found_by_other.empty());
     }
     self.barrier();
+  });
+}
+
+TEST_P(ShmLanes, AWrongNumberIsAnErrorOfAllRanks) {
+  run([](rank_under_test& self) {
+    device_config config;
+    config.uid = 1;
+    config.attr.shm_lanes = self.rank == 0 ? 65 : lanes;
+    const auto made = self.network.make_device(config);
+    ASSERT_FALSE(made.ok());
+    EXPECT_NE(made.status().ToString().find("attribute shm_lanes is 65, not 0 to 64"),
+              std::string::npos)
+        << made.status().ToString();
   });
 }
 

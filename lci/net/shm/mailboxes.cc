@@ -45,7 +45,6 @@ base::StatusOr<std::unique_ptr<mailboxes>> mailboxes::make(shm_context& context,
   std::shared_ptr<segment>& own = made->segments_[static_cast<size_t>(context.rank())];
 
   const auto offer = [&]() -> base::StatusOr<std::string> {
-    if (!valid.ok()) return valid;
     mailbox_offer local = {};
     set_processors(&local);
     // Programs that allocate several devices mostly use each with one thread.
@@ -76,7 +75,8 @@ base::StatusOr<std::unique_ptr<mailboxes>> mailboxes::make(shm_context& context,
   };
   // No rank closes its descriptor, or ends, before all ranks have opened it.
   const base::Status status =
-      exchange_and_accept(boot, base::StrCat("shm-mailbox-", config.uid), offer(), accept);
+      exchange_and_accept(boot, base::StrCat("shm-mailbox-", config.uid),
+                          valid.ok() ? offer() : base::StatusOr<std::string>(valid), accept);
   if (!status.ok()) return status;
   own->close_descriptor();
   made->lanes_ = choose_lanes(offers);
