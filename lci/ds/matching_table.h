@@ -10,7 +10,6 @@
 #include <new>
 #include <type_traits>
 
-#include "lci/base/cache_aligned.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/lock_bypass.h"
 #include "lci/ds/matching_links.h"
@@ -54,12 +53,15 @@ class basic_matching_table {
     void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    buckets_ = static_cast<bucket*>(memory);
+    auto* const bypasses = static_cast<apart_bypass*>(memory);
+    std::uninitialized_default_construct_n(bypasses, bypass_count);
+    buckets_ = reinterpret_cast<bucket*>(bypasses + bypass_count);
     if constexpr (!zero_is_empty) std::uninitialized_value_construct_n(buckets_, buckets);
   }
   ~basic_matching_table() {
     if constexpr (!zero_is_empty) std::destroy_n(buckets_, mask_ + 1);
-    munmap(static_cast<void*>(buckets_), bytes());
+    std::destroy_n(bypasses(), bypass_count);
+    munmap(static_cast<void*>(bypasses()), bytes());
   }
   basic_matching_table(const basic_matching_table&) = delete;
   basic_matching_table& operator=(const basic_matching_table&) = delete;
@@ -276,7 +278,9 @@ class basic_matching_table {
   static constexpr bool zero_is_empty = std::is_same_v<Atomics, std_atomics>;
   static_assert(!zero_is_empty || sizeof(bucket) == 64, "a bucket is a cache line");
 
-  size_t bytes() const { return (mask_ + 1) * sizeof(bucket); }
+  size_t bytes() const {
+    return bypass_count * sizeof(apart_bypass) + (mask_ + 1) * sizeof(bucket);
+  }
 
   // Each is of the locks of a part of the buckets. Threads with keys of their own mostly use
   // different ones, so each of them is an owner. (Eight threads with one key each: in nine of ten
@@ -287,7 +291,11 @@ class basic_matching_table {
     Bypass bypass;
   };
   [[gnu::always_inline]] Bypass& bypass_of(const bucket& b) {
-    return bypasses_[static_cast<size_t>(&b - buckets_) % bypass_count].bypass;
+    return bypasses()[static_cast<size_t>(&b - buckets_) % bypass_count].bypass;
+  }
+  // Before the buckets, so that their address is that of the buckets.
+  apart_bypass* bypasses() const {
+    return reinterpret_cast<apart_bypass*>(buckets_) - bypass_count;
   }
 
   bucket& bucket_of(uint64_t key) {
@@ -453,8 +461,6 @@ class basic_matching_table {
   bucket* buckets_ = nullptr;
   Links links_;
   object_pool<node, Atomics> nodes_;
-  const base::aligned_array<apart_bypass> bypasses_ =
-      base::make_aligned_array<apart_bypass>(bypass_count);
 };
 
 using matching_table = basic_matching_table<std_atomics>;
