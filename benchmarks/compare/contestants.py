@@ -56,10 +56,10 @@ def point_words(op, point):
     return [word for name, value in options.items() for word in ("--" + name, str(value))]
 
 
-def lci_command(programs, op, devices, completion, point, iterations):
+def lci_command(programs, op, devices, completion, point, iterations, ranks=2):
     words = point_words(op, point) + ["--devices", devices, "--completion", completion]
     words += ["--iters", str(iterations), "--format", "json"]
-    return [programs["lcrun"], "-n", "2", programs["lci_perf"]] + words
+    return [programs["lcrun"], "-n", str(ranks), programs["lci_perf"]] + words
 
 
 def lci(key, name, op, devices, completion, takes, contest=MESSAGES, provider=None):
@@ -80,10 +80,9 @@ def lci_mode(key, name, op, completion, devices, takes):
 
     def measure(programs, point, iterations):
         ranks, threads = (2 * point.threads, 1) if devices is None else (2, point.threads)
-        words = point_words(op, point._replace(threads=threads)) + ["--devices", devices or "shared"]
-        words += ["--completion", completion, "--iters", str(iterations), "--format", "json"]
-        return parse_result(run_programs([[programs["lcrun"], "-n", str(ranks), programs["lci_perf"]] + words],
-                                         TIMEOUT_SECONDS))
+        command = lci_command(programs, op, devices or "shared", completion, point._replace(threads=threads), iterations,
+                              ranks)
+        return parse_result(run_programs([command], TIMEOUT_SECONDS))
 
     return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True, contest=THREADS)
 
@@ -175,15 +174,19 @@ def pair_words(op, point):
     return point_words(op, point) + ["--seconds", str(point.seconds)]
 
 
-def mpi(library, name, op, launcher, options, program, takes, contest=MESSAGES, optional=False):
+def one_vci_a_thread(point):
+    """Of an MPICH that was built for several: another one aborts."""
+    return {"MPIR_CVAR_CH4_NUM_VCIS": str(point.threads)}
+
+
+def mpi(library, name, op, launcher, options, program, takes, contest=MESSAGES, optional=False,
+        environment=lambda _point: OPEN_MPI_ENVIRONMENT):
+    """environment: point -> of the launcher."""
+
     # The program binds its threads itself, so that every library has them on the same processors.
     def measure(programs, point, _iterations):
         command = [programs[launcher], "-n", "2"] + options + [programs[program]] + pair_words(op, point)
-        environment = dict(OPEN_MPI_ENVIRONMENT)
-        # An MPICH that was built for one aborts if it is asked for more.
-        if program == "mpi_bench_mpich_vci":
-            environment["MPIR_CVAR_CH4_NUM_VCIS"] = str(point.threads)
-        return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
+        return parse_result(run_programs([command], TIMEOUT_SECONDS, environment(point)))
 
     key = "_".join([program.replace("mpi_bench_", ""), op] + [contest] * (contest != MESSAGES))
     return Contestant(key, name, library, (launcher, program), takes, measure, contest=contest, optional=optional)
@@ -347,7 +350,7 @@ CONTESTANTS = [
     lci_mode("lci_send_own", "LCI send, own devices", "send", "sync", "dedicated", several_threads),
     lci_mode("lci_send_one", "LCI send, one device", "send", "sync", "shared", several_threads),
     mpi("MPICH", "MPICH, one VCI a thread", "multiple", "mpirun_vci", ["-bind-to", "none"], "mpi_bench_mpich_vci",
-        always, THREADS, optional=True),
+        always, THREADS, optional=True, environment=one_vci_a_thread),
     mpi("Open MPI", "Open MPI, threads", "multiple", "mpirun.openmpi", ["--bind-to", "none"], "mpi_bench_openmpi",
         always, THREADS),
     forked("ucx_tag_threads", "UCX tag, a worker a thread", "UCX", "ucx_bench", "tag", always, contest=THREADS),

@@ -100,6 +100,13 @@ def column_name(point, metric):
     return "%s %s%s%s, %s" % (size_name(point.size), what, label, point.depth, metric.unit)
 
 
+def range_cell(summary):
+    """Of a table: the median and the range; empty without launches."""
+    if summary is None:
+        return ""
+    return "%s (%s–%s)" % (figures(summary.median), figures(summary.low), figures(summary.high))
+
+
 def markdown_table(table, wanted):
     """Contestants by points: median (range). The last line has the best peer's and the library's ratio."""
     columns = [(point, metric) for point in wanted for metric in points.metrics(point)[:1]]
@@ -111,8 +118,7 @@ def markdown_table(table, wanted):
         cells = []
         for point, metric in columns:
             summary = table.summary(contestant.key, point, metric)
-            cells.append("" if summary is None else "%s (%s–%s)" % (
-                figures(summary.median), figures(summary.low), figures(summary.high)))
+            cells.append(range_cell(summary))
         if any(cells):
             lines.append("| %s | %s |" % (contestant.name, " | ".join(cells)))
     ratios = [ratio_to_best(table, *column) for column in columns]
@@ -185,9 +191,7 @@ def threads_table(table, wanted):
     lines = ["| threads of each rank | " + " | ".join(str(point.threads) for point in wanted) + " |",
              "|---|" + "---|" * len(wanted)]
     for contestant in CONTESTANTS:
-        summaries = [table.summary(contestant.key, point) for point in wanted]
-        cells = ["" if one is None else "%s (%s–%s)" % (figures(one.median), figures(one.low), figures(one.high))
-                 for one in summaries]
+        cells = [range_cell(table.summary(contestant.key, point)) for point in wanted]
         if any(cells):
             lines.append("| %s | %s |" % (contestant.name, " | ".join(cells)))
     for key, reference, title in THREAD_RATIOS:
