@@ -34,8 +34,8 @@ namespace lci::ds {
 //      owner_, has a process_barrier, and then reads the locks. One of them sees the other's write.
 //
 // A thread looks whether it is alone at one in Interval uses, or in up to most_uses_between_looks
-// while it is not. It becomes the owner after FirstLooks
-// to MostLooks looks of which all were its own. Tests use fewer, and other owners.
+// while it is not. It becomes the owner after FirstLooks to MostLooks looks of which all were its
+// own. Tests use fewer, and other owners.
 template <class Atomics, uint32_t Interval = 64, uint32_t FirstLooks = 4,
           uint32_t MostLooks = uint32_t{1} << 28, template <class> class Owner = ownership>
 class basic_lock_bypass {

@@ -206,8 +206,8 @@ class device {
     std::atomic<const void*> line{this};
   };
   outlook outlook_;
-  // By the place of the thread (thread_place.h), modulo the number of outlooks, a power of two. A device that does
-  // not serve its threads apart has one.
+  // By the place of the thread (thread_place.h), modulo the number of outlooks, a power of two. A
+  // device that does not serve its threads apart has one.
   const outlook* outlooks_ = &outlook_;
   uint32_t outlook_mask_ = 0;
 };

@@ -65,17 +65,18 @@ base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
   const auto common = std::make_shared<lanes_common>(*std::move(boxes), context.size());
   if (common->boxes->lanes() == 1) {
     return std::unique_ptr<device>(
-        std::make_unique<shm_device>(context, config, common, 0, nullptr));
+        std::make_unique<shm_device>(context, config, limits, common, 0, nullptr));
   }
-  return std::unique_ptr<device>(std::make_unique<laned_device>(context, config, common));
+  return std::unique_ptr<device>(std::make_unique<laned_device>(context, config, limits, common));
 }
 
 shm_device::shm_device(shm_context& context, const device_config& config,
-                       std::shared_ptr<lanes_common> common, uint32_t lane, outlook* seen)
-    : device(choose_limits(config, context.size(), context.any_target_copies())),
+                       const device_limits& limits, std::shared_ptr<lanes_common> common,
+                       uint32_t lane, outlook* seen)
+    : device(limits),
       context_(context),
       ranks_(context.size()),
-      piece_(limits().max_send),
+      piece_(limits.max_send),
       cooperative_copy_size_(config.attr.shm_joint_copy_size),
       common_(std::move(common)),
       lease_base_(uint64_t{lane} << lane_shift),
@@ -99,7 +100,7 @@ shm_device::shm_device(shm_context& context, const device_config& config,
   for (int r = 0; r < ranks_; ++r) {
     writer(r).attach(boxes.control(r, lane, self), boxes.cells(r, lane, self), boxes.ring_shift());
     reader(r).attach(boxes.control(self, lane, r), boxes.cells(self, lane, r), boxes.ring_shift(),
-                     largest_message(limits()));
+                     largest_message(limits));
     cooperative_.attach(r, boxes.slots(r, lane, self), boxes.slots(self, lane, r));
   }
 }

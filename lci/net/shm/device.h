@@ -38,8 +38,9 @@ class shm_device final : public device {
   // Makes a device with as many lanes as the attribute shm_lanes says.
   static base::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
-  // `seen`: what this lane's glances look at, which outlives it; null: the device's own.
-  shm_device(shm_context& context, const device_config& config,
+  // `limits`: equal for all lanes. `seen`: what this lane's glances look at, which outlives it; null:
+  // the device's own.
+  shm_device(shm_context& context, const device_config& config, const device_limits& limits,
              std::shared_ptr<lanes_common> common, uint32_t lane, outlook* seen);
   ~shm_device() override;
 

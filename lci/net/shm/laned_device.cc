@@ -23,17 +23,17 @@ constexpr int most_visits = 4;
 }  // namespace
 
 laned_device::laned_device(shm_context& context, const device_config& config,
-                           std::shared_ptr<lanes_common> common)
-    : device({}),
+                           const device_limits& limits, std::shared_ptr<lanes_common> common)
+    : device(limits),
       common_(std::move(common)),
       lane_outlooks_(new outlook[common_->boxes->lanes()]),
       lanes_(new lane[common_->boxes->lanes()]) {
   outlook_mask_ = common_->boxes->lanes() - 1;
   outlooks_ = lane_outlooks_.get();
   for (uint32_t i = 0; i < lanes(); ++i) {
-    lanes_[i].net = std::make_unique<shm_device>(context, config, common_, i, &lane_outlooks_[i]);
+    lanes_[i].net =
+        std::make_unique<shm_device>(context, config, limits, common_, i, &lane_outlooks_[i]);
   }
-  limits_ = lanes_[0].net->limits();
   limits_.serves_threads_apart = true;
 }
 

@@ -26,7 +26,8 @@ namespace lci::net::shm {
 // Thread safety: as net::device says.
 class laned_device final : public device {
  public:
-  laned_device(shm_context& context, const device_config& config,
+  // `limits`: of each lane.
+  laned_device(shm_context& context, const device_config& config, const device_limits& limits,
                std::shared_ptr<lanes_common> common);
 
   error_t post(const op& operation) override;

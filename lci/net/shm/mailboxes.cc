@@ -86,9 +86,13 @@ base::StatusOr<std::unique_ptr<mailboxes>> mailboxes::make(shm_context& context,
 
 base::Status mailboxes::open(const shm_context& context, int rank, const mailbox_offer& offer) {
   const auto i = static_cast<size_t>(rank);
-  if (offer.ring_cells != uint64_t{1} << shift_ || offer.lanes < 1 || offer.lanes > max_lanes) {
+  if (offer.ring_cells != uint64_t{1} << shift_) {
     return base::FailedPreconditionError(
         "has another packet size; give all ranks the same attributes");
+  }
+  if (offer.lanes < 1 || offer.lanes > max_lanes) {
+    return base::FailedPreconditionError(
+        base::StrCat("offers a mailbox of ", offer.lanes, " lanes, not 1 to ", max_lanes));
   }
   const peer& other = context.rank_at(rank);
   if (rank != rank_ && other.pid == getpid()) {
