@@ -91,7 +91,10 @@
     "bytes of a packet, which limits the messages that are sent by copy (but see "                 \
     "shm_eager_size); 256 to 65536")                                                               \
   X(size_t, npackets, 65536,                                                                       \
-    "packets of a pool at most; a packet takes memory from its first use on")
+    "packets of a pool at most; a packet takes memory from its first use on")                      \
+  X(size_t, packet_kept_bytes, size_t{64} << 20,                                                       \
+    "bytes of larger packets (of large active messages that arrive in a packet or are lent, and "  \
+    "of early messages) that a pool keeps for later messages; 0: none")
 
 /// Attributes of packet pools that are known only after the allocation.
 #define LCI_PACKET_POOL_READONLY_ATTRS(X)

@@ -121,6 +121,8 @@ struct packet_pool_counters_t {
   uint64_t in_use = 0;
   /// Times that a packet was wanted and none was left (`retry_nopacket`).
   uint64_t exhausted = 0;
+  /// Bytes of larger packets that the pool keeps for later messages (attribute `packet_kept_bytes`).
+  uint64_t kept_bytes = 0;
 };
 
 /// The counters of a runtime.

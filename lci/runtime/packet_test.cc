@@ -11,35 +11,11 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/runtime/instance/runtime.h"
+#include "lci/runtime/resources/fake_network.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {
-
-// A network that notes what is registered.
-class noting_network : public net::context {
- public:
-  struct range {
-    const unsigned char* begin;
-    size_t size;
-  };
-  const char* name() const override { return "noting"; }
-  base::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
-    return base::UnimplementedError("it has none");
-  }
-  base::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
-    if (full) return base::ResourceExhaustedError("no more");
-    known.push_back({static_cast<const unsigned char*>(address), size});
-    ++open;
-    return net::local_region{known.size()};
-  }
-  void deregister_memory(net::local_region) override { --open; }
-  net::remote_region remote_key(net::local_region) const override { return {}; }
-
-  std::vector<range> known;
-  int open = 0;
-  bool full = false;
-};
 
 class Packet : public rank_test {};
 INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Packet, testing::ValuesIn(one_to(4)));
@@ -150,6 +126,7 @@ struct lent_messages {
         status.size == self.expected.size() && (status.size > 0 || status.buffer == nullptr) &&
         (status.size == 0 || std::memcmp(status.buffer, self.expected.data(), status.size) == 0);
     ++self.came;
+    self.buffer = status.buffer;
     if (self.throws) throw std::runtime_error("a handler's own");
   }
   static thread_local lent_messages* current;  // each rank is a thread here
@@ -157,6 +134,7 @@ struct lent_messages {
   bool sound = false;
   bool throws = false;
   int came = 0;
+  const void* buffer = nullptr;  // of the last
 };
 thread_local lent_messages* lent_messages::current = nullptr;
 
@@ -209,6 +187,70 @@ TEST_P(Packet, ActiveMessagesAreLentIfAskedFor) {
     free_comp_x{&handler}.runtime(self.runtime)();
     free_comp_x{&counter}.runtime(self.runtime)();
     set_allocator_x{&g_allocator_default}.runtime(self.runtime)();
+  });
+}
+
+// One after the other: lent, and in packets that are returned.
+TEST_P(Packet, LargeMessagesComeInTheMemoryOfEarlierOnes) {
+  run(ranks(), [](rank_under_test& self) {
+    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().p_impl;
+    const size_t size = less_if_simulated<size_t>(100000, 9000);
+    const auto kept = [&pool] {
+      packet_pool_counters_t counted;
+      pool.read(&counted);
+      return counted.kept_bytes;
+    };
+    lent_messages messages;
+    lent_messages::current = &messages;
+    messages.expected = make_message(self.from, 1, size);
+    comp_t handler =
+        alloc_handler_x(lent_messages::on_message).lend_am(true).runtime(self.runtime)();
+    comp_t queue = alloc_cq_x().zero_copy_am(true).runtime(self.runtime)();
+    const rcomp_t lent = register_rcomp_x(handler).runtime(self.runtime)();
+    const rcomp_t in_packets = register_rcomp_x(queue).runtime(self.runtime)();
+    self.meet();
+    const auto bytes = make_message(self.rank, 1, size);
+    std::set<const void*> buffers;
+    for (int i = 1; i <= 10; ++i) {
+      static_cast<void>(
+          post_am_x(self.to, bytes.data(), size, COMP_NULL, lent).runtime(self.runtime)());
+      while (messages.came < i) progress_x().runtime(self.runtime)();
+      EXPECT_TRUE(messages.sound);
+      buffers.insert(messages.buffer);
+      static_cast<void>(
+          post_am_x(self.to, bytes.data(), size, COMP_NULL, in_packets).runtime(self.runtime)());
+      status_t came;
+      while ((came = cq_pop_x(queue).runtime(self.runtime)()).is_retry()) {
+        progress_x().runtime(self.runtime)();
+      }
+      EXPECT_EQ(came.size, size);
+      EXPECT_EQ(std::memcmp(came.buffer, messages.expected.data(), size), 0);
+      buffers.insert(came.buffer);
+      put_upacket_x{came.buffer}.runtime(self.runtime)();
+      EXPECT_GE(kept(), size);
+      self.meet();
+    }
+    EXPECT_LE(buffers.size(), 2u);
+    wait_drained_x().runtime(self.runtime)();
+    self.meet();
+    free_comp_x{&handler}.runtime(self.runtime)();
+    free_comp_x{&queue}.runtime(self.runtime)();
+  });
+}
+
+// A pool of the program outlives a net context with which its packets are registered.
+TEST(PacketPool, ANetContextMayEndBeforeThePool) {
+  run(1, [](rank_under_test& self) {
+    packet_pool_t pool = alloc_packet_pool_x().runtime(self.runtime)();
+    net_context_t context = alloc_net_context_x().runtime(self.runtime)();
+    device_t device =
+        alloc_device_x().runtime(self.runtime).net_context(context).packet_pool(pool)();
+    rt::packet* const one = pool.p_impl->get_for(100000);
+    ASSERT_TRUE(rt::loose_packets::region_of(*one, *context.p_impl->net).ok());
+    free_device_x{&device}.runtime(self.runtime)();
+    free_net_context_x{&context}.runtime(self.runtime)();
+    one->put();
+    free_packet_pool_x{&pool}.runtime(self.runtime)();
   });
 }
 
@@ -325,29 +367,26 @@ TEST(PacketRegions, CoverEveryPacketAndAreMadeWhenOneOfThemIsSent) {
   runtime_t runtime = alloc_runtime();
   packet_pool_t pool = alloc_packet_pool_x().runtime(runtime).npackets(2000)();
   // Not on the stack, where the address sanitizer does not keep its alignment.
-  const auto made = std::make_unique<noting_network>();
-  noting_network& network = *made;
+  const auto made = std::make_unique<rt::fake_network>(0);
+  rt::fake_network& network = *made;
   {
     rt::packet_regions regions(network, *pool.p_impl);
     std::vector<rt::packet*> taken;
     while (rt::packet* each = pool.p_impl->get()) taken.push_back(each);
     EXPECT_EQ(taken.size(), 2000u);
-    EXPECT_TRUE(network.known.empty());
-    network.full = true;
     EXPECT_THROW(regions.of(*taken[0]), std::runtime_error);
-    network.full = false;
+    network.set_room(100);
     const net::local_region first = regions.of(*taken[0]);
     EXPECT_EQ(regions.of(*taken[1]).handle, first.handle);
-    EXPECT_EQ(network.open, 1);
+    EXPECT_EQ(network.open(), 1u);
     for (rt::packet* each : taken) {
-      const noting_network::range& in = network.known[regions.of(*each).handle - 1];
-      EXPECT_GE(each->header(net::max_header_size), in.begin);
-      EXPECT_LE(each->payload() + pool.p_impl->attr.packet_size, in.begin + in.size);
+      EXPECT_TRUE(network.covers(regions.of(*each), each->header(net::max_header_size),
+                                 net::max_header_size + pool.p_impl->attr.packet_size));
     }
-    EXPECT_EQ(network.open, 4);  // of 4 MiB
+    EXPECT_EQ(network.open(), 4u);  // of 4 MiB
     for (rt::packet* each : taken) each->put();
   }
-  EXPECT_EQ(network.open, 0);
+  EXPECT_EQ(network.open(), 0u);
   free_packet_pool(&pool);
   free_runtime(&runtime);
 }

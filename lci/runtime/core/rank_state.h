@@ -104,12 +104,12 @@ class rank_state {
   void* allocate(size_t size, int sender) {
     if (size == 0) return nullptr;
     // No virtual call in nearly all programs.
-    void* const memory =
-        allocator_ == &g_allocator_default ? std::malloc(rotating_size_class(size)) : nullptr;
+    void* const memory = has_default_allocator() ? std::malloc(rotating_size_class(size)) : nullptr;
     return __builtin_expect(memory != nullptr, 1) ? memory : allocate_otherwise(size, sender);
   }
   [[noreturn]] void report_no_memory(size_t size, int sender) const;
   allocator_base_t& allocator() { return *allocator_; }
+  bool has_default_allocator() const { return allocator_ == &g_allocator_default; }
   void set_allocator(allocator_base_t* allocator) { allocator_ = allocator; }
 
   // Collective operations that no thread waits for. progress() advances them by events().

@@ -43,9 +43,11 @@ std::vector<observe::named_count> totals(const counters_t& counters) {
   }
   uint64_t used = 0;
   uint64_t exhausted = 0;
+  uint64_t kept_bytes = 0;
   for (const packet_pool_counters_t& each : counters.packet_pools) {
     used += each.used;
     exhausted += each.exhausted;
+    kept_bytes += each.kept_bytes;
   }
   std::vector<observe::named_count> shown;
   rt::visit_both(devices, devices, appender{&shown});
@@ -53,6 +55,7 @@ std::vector<observe::named_count> totals(const counters_t& counters) {
   shown.push_back({"unexpected messages, bytes", unexpected_bytes});
   shown.push_back({"packets used", used});
   shown.push_back({"packets wanted in vain", exhausted});
+  shown.push_back({"packets kept, bytes", kept_bytes});
   shown.push_back({"registrations", counters.registrations});
   shown.push_back({"peers", devices.peers.size()});
   return shown;

@@ -56,7 +56,9 @@ void runtime_impl_t::free_net_context(net_context_impl_t* context) {
     rt::throw_logic_error("free_net_context: ", users,
                           " devices or memory regions of it have not been freed");
   }
-  packet_pool_->forget(*context);
+  packet_pools().with_all([&](const std::vector<packet_pool_impl_t*>& all) {
+    for (packet_pool_impl_t* pool : all) pool->forget(*context);
+  });
   delete context;
   net_contexts_.fetch_sub(1, std::memory_order_acq_rel);
 }

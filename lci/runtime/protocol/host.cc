@@ -88,19 +88,40 @@ void protocol_host::end_use(const registrations::use& finished) {
   }
 }
 
-void* protocol_host::packet_for_am(size_t size, int sender) {
+packet* protocol_host::packet_for_am(size_t size, int sender) {
   try {
-    return packets_.get_for(size)->payload();
+    return packets_.get_for(size);
   } catch (const std::bad_alloc&) {
     state.report_no_memory(size, sender);
   }
 }
 
-void protocol_host::free_of_am(bool in_packet, void* buffer) {
-  if (in_packet) {
-    packet::of(buffer)->put();
-  } else if (buffer != nullptr) {
-    state.allocator().deallocate(buffer);
+void protocol_host::find_room_for_am(operation* incoming) {
+  const comp_attr_t& wanted = incoming->comp->attr;
+  // An allocator of the program is asked for each message, as it was promised.
+  incoming->in_packet = wanted.zero_copy_am || (wanted.lend_am && state.has_default_allocator());
+  if (!incoming->in_packet) {
+    incoming->buffer = state.allocate(incoming->size, incoming->rank);
+    return;
+  }
+  packet* const found = packet_for_am(incoming->size, incoming->rank);
+  incoming->buffer = found->payload();
+  if (!found->is_loose()) return;
+  // If that fails, it fails again when the memory is registered for this operation, and is reported.
+  const auto region = loose_packets::region_of(*found, network());
+  if (region.ok()) incoming->local = *region;
+}
+
+void protocol_host::free_of_am(const operation& incoming, bool may_be_written) {
+  if (!incoming.in_packet) {
+    if (incoming.buffer != nullptr) state.allocator().deallocate(incoming.buffer);
+    return;
+  }
+  packet* const used = packet::of(incoming.buffer);
+  if (may_be_written && used->is_loose()) {
+    loose_packets::discard(used);
+  } else {
+    used->put();
   }
 }
 

@@ -13,6 +13,7 @@
 #include "lci/runtime/core/wire.h"
 #include "lci/runtime/protocol/backlog.h"
 #include "lci/runtime/protocol/choose.h"
+#include "lci/runtime/protocol/operation.h"
 #include "lci/runtime/resources/net_context.h"
 #include "lci/runtime/resources/packet.h"
 #include "lci/runtime/resources/registrations.h"
@@ -58,13 +59,17 @@ class protocol_host {
   base::StatusOr<registrations::use> register_for_use(void* buffer, size_t size);
   void end_use(const registrations::use& finished);
 
-  // Memory for an active message from `sender` to `comp`: of the runtime's allocator, or a packet.
-  // Throws std::runtime_error if there is none.
+  // Memory for an active message from `sender` that is copied: of the runtime's allocator, or a
+  // packet if that is what `comp` wants. Throws std::runtime_error if there is none.
   void* allocate_for_am(const comp_impl_t& comp, size_t size, int sender) {
-    return comp.attr.zero_copy_am ? packet_for_am(size, sender) : state.allocate(size, sender);
+    return comp.attr.zero_copy_am ? packet_for_am(size, sender)->payload()
+                                  : state.allocate(size, sender);
   }
-  // in_packet: as the object's zero_copy_am.
-  void free_of_am(bool in_packet, void* buffer);
+  // The same for an announced active message, also one that will be lent: sets buffer, in_packet,
+  // and local if the memory is registered.
+  void find_room_for_am(operation* incoming);
+  // Frees what find_room_for_am found. `may_be_written`: by a rank that counts as failed.
+  void free_of_am(const operation& incoming, bool may_be_written);
 
   rank_state& state;
   net_context_impl_t& context;
@@ -73,7 +78,7 @@ class protocol_host {
   rt::backlog backlog;
 
  private:
-  void* packet_for_am(size_t size, int sender);
+  packet* packet_for_am(size_t size, int sender);
 
   packet_pool_impl_t& packets_;
   packet_regions* packets_regions_ = nullptr;  // of packets_; null: needs none

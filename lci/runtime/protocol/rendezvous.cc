@@ -176,7 +176,7 @@ void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
   incoming.rcomp = rcomp;
   try {
     incoming.comp = host_.state.find_rcomp(rcomp, announced.rank);
-    incoming.buffer = host_.allocate_for_am(*incoming.comp, announced.size, announced.rank);
+    host_.find_room_for_am(&incoming);
   } catch (...) {
     reject(announced);
     throw;
@@ -197,7 +197,7 @@ void rendezvous::accept(const announcement& announced, const operation& incoming
       incoming_pool_.recycle(state);
       reject(announced);
       if (incoming.rcomp != 0) {
-        host_.free_of_am(incoming.comp->attr.zero_copy_am, incoming.buffer);
+        host_.free_of_am(incoming, /*may_be_written=*/false);
       } else {
         incoming.signal(errorcode_t::fatal);
       }
@@ -260,7 +260,7 @@ void rendezvous::finish(incoming_state* state, errorcode_t code) {
   open_.fetch_sub(1, std::memory_order_release);
   if (code == errorcode_t::fatal && incoming.rcomp != 0) {
     // An active message that never came: nobody here waits for it.
-    host_.free_of_am(incoming.comp->attr.zero_copy_am, incoming.buffer);
+    host_.free_of_am(incoming, /*may_be_written=*/true);
     return;
   }
   if (incoming.rcomp == 0 || !incoming.comp->attr.lend_am) {
@@ -269,12 +269,11 @@ void rendezvous::finish(incoming_state* state, errorcode_t code) {
   }
   // The object may be gone after its signal, which may also throw.
   struct lent {
-    ~lent() { host.free_of_am(in_packet, buffer); }
+    ~lent() { host.free_of_am(incoming, /*may_be_written=*/false); }
     protocol_host& host;
-    const bool in_packet;
-    void* const buffer;
+    const operation& incoming;
   };
-  const lent bytes{host_, incoming.comp->attr.zero_copy_am, incoming.buffer};
+  const lent bytes{host_, incoming};
   incoming.signal(code);
 }
 

@@ -2,8 +2,8 @@
 //
 //   sender                          receiver
 //     rts(tag, size, ticket)  ->
-//                                   finds room: the runtime's allocator for an active message,
-//                                   the matching receive's buffer otherwise; registers it
+//                                   finds room: the matching receive's buffer, or for an active
+//                                   message the runtime's allocator or a packet; registers it
 //                             <-    rtr(region, both tickets)   or   reject(ticket)
 //     put, put, ...           ->
 //     put_imm(its ticket)     ->    signals, with all bytes in place

@@ -14,22 +14,6 @@
 namespace lci {
 namespace rt {
 
-packet* packet::make_loose(size_t size) {
-  const size_t bytes =
-      (sizeof(packet) + size + alignof(packet) - 1) / alignof(packet) * alignof(packet);
-  void* memory = size > bytes ? nullptr : std::aligned_alloc(alignof(packet), bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* made = static_cast<packet*>(memory);
-  made->pool_ = nullptr;
-  made->magic_ = magic;
-  return made;
-}
-
-void packet::free_loose() {
-  magic_ = 0;
-  std::free(this);
-}
-
 packet_regions::packet_regions(net::context& network, const packet_pool_impl_t& pool)
     : network_(network),
       pool_(pool),
@@ -85,6 +69,7 @@ packet_pool_impl_t::packet_pool_impl_t(rt::rank_state& state, const packet_pool_
       // The bytes that the packet holds behind its header, in whole lines.
       stride_(sizeof(rt::packet) + (attr.packet_size + 63) / 64 * 64),
       stock_(std::min(state.attr().packet_return_threshold, attr.npackets)),
+      loose_(attr.packet_kept_bytes),
       state_(state) {
   bytes_ = stride_ * attr.npackets;
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
@@ -119,11 +104,6 @@ rt::packet* packet_pool_impl_t::grow() {
   return reinterpret_cast<rt::packet*>(base_ + stride_ * first);
 }
 
-rt::packet* packet_pool_impl_t::get_for(size_t size) {
-  rt::packet* packet = size <= attr.packet_size ? get() : nullptr;
-  return packet != nullptr ? packet : rt::packet::make_loose(size);
-}
-
 void packet_pool_impl_t::report_lost() {
   LCI_LOG(warn, "no memory for this thread's stock in packet pool \"", attr.name,
           "\": a packet of ", attr.packet_size, " bytes is lost to it");
@@ -139,6 +119,7 @@ void packet_pool_impl_t::read(packet_pool_counters_t* out) const {
   // Others take and return packets meanwhile.
   out->in_use = std::min<uint64_t>(in_use(), out->used);
   out->exhausted = exhausted_.load(std::memory_order_relaxed);
+  out->kept_bytes = loose_.kept_bytes();
 }
 
 rt::packet_regions& packet_pool_impl_t::regions(net_context_impl_t& context) {
@@ -151,6 +132,7 @@ rt::packet_regions& packet_pool_impl_t::regions(net_context_impl_t& context) {
 }
 
 void packet_pool_impl_t::forget(net_context_impl_t& context) {
+  loose_.forget(*context.net);
   const std::lock_guard<std::mutex> guard(regions_mutex_);
   for (auto known = regions_.begin(); known != regions_.end(); ++known) {
     if (known->first != &context) continue;

@@ -19,6 +19,7 @@
 #include "lci/net/backend.h"
 #include "lci/net/op.h"
 #include "lci/runtime/core/live.h"
+#include "lci/runtime/resources/loose_packets.h"
 
 namespace lci {
 
@@ -34,9 +35,6 @@ class rank_state;
 // that both leave as one piece.
 class alignas(64) packet {
  public:
-  // A packet of no pool, for what no packet is left for or does not fit into one. Throws
-  // std::bad_alloc.
-  static packet* make_loose(size_t size);
   // The packet whose bytes begin at `payload`.
   static packet* of(void* payload) { return reinterpret_cast<packet*>(payload) - 1; }
 
@@ -47,15 +45,16 @@ class alignas(64) packet {
   // Is `this` what it seems to be? For bad pointers from the program.
   bool is_valid() const { return magic_ == magic; }
 
-  // Gives it back to its pool, or frees it. Any thread.
+  bool is_loose() const { return pool_ == nullptr; }
+  // Gives it back to its pool, or to the loose packets. Any thread.
   inline void put();
 
  private:
   friend class lci::packet_pool_impl_t;
-  void free_loose();
+  friend class loose_packets;
   static constexpr uint64_t magic = 0x4c434920706b7400;  // "LCI pkt"
 
-  packet_pool_impl_t* pool_;  // null: loose
+  packet_pool_impl_t* pool_;  // null: one of loose_packets
   uint64_t magic_;
   uint32_t owner_;  // number of the thread that used it first (base::thread_number)
   uint32_t unused_[3];
@@ -117,8 +116,12 @@ class packet_pool_impl_t : public rt::live_object {
     rt::packet* packet = stock_.get();
     return __builtin_expect(packet != nullptr, 1) ? packet : grow();
   }
-  // For `size` bytes, from this pool if one is left and large enough, else a loose one.
-  rt::packet* get_for(size_t size);
+  // For `size` bytes, from this pool if one is left and large enough, else a loose one. Throws
+  // std::bad_alloc.
+  rt::packet* get_for(size_t size) {
+    rt::packet* const packet = size <= attr.packet_size ? get() : nullptr;
+    return packet != nullptr ? packet : loose_.get(size);
+  }
   // If this is the calling thread's first use of the pool and there is no memory to note that, the
   // packet stays out of the pool, and a warning is logged.
   void put(rt::packet* packet) noexcept {
@@ -172,6 +175,7 @@ class packet_pool_impl_t : public rt::live_object {
   std::atomic<size_t> used_{0};  // packets that have ever been used; written under growth_
 
   std::atomic<uint64_t> exhausted_{0};  // gets that found none left
+  rt::loose_packets loose_;
 
   rt::rank_state& state_;
   std::mutex regions_mutex_;
@@ -188,7 +192,7 @@ inline void rt::packet::put() {
   if (__builtin_expect(pool_ != nullptr, 1)) {
     pool_->put(this);
   } else {
-    free_loose();
+    loose_packets::put(this);
   }
 }
 

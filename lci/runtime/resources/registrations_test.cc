@@ -10,58 +10,22 @@
 #include <vector>
 
 #include "lci/base/status.h"
+#include "lci/runtime/resources/fake_network.h"
 
 namespace lci::rt {
 namespace {
 
-// Knows what is registered, and takes so many registrations at once.
-class fake_network final : public net::context {
- public:
-  explicit fake_network(size_t room = 1000000) : room_(room) {}
-  ~fake_network() override { EXPECT_TRUE(open_.empty()) << "left registered"; }
-
-  const char* name() const override { return "fake"; }
-  base::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
-    return base::UnimplementedError("it has none");
-  }
-  base::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (open_.size() == room_) return base::ResourceExhaustedError("full");
-    const auto first = reinterpret_cast<uintptr_t>(address);
-    open_[++last_] = {first, first + size};
-    return net::local_region{last_};
-  }
-  void deregister_memory(net::local_region region) override {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    EXPECT_EQ(open_.erase(region.handle), 1u);
-  }
-  net::remote_region remote_key(net::local_region) const override { return {}; }
-
-  bool covers(const registrations::use& use, const void* address, size_t size) const {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    const auto found = open_.find(use.local.handle);
-    const auto first = reinterpret_cast<uintptr_t>(address);
-    return found != open_.end() && found->second.first + use.offset == first &&
-           first + size <= found->second.second;
-  }
-  size_t open() const {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    return open_.size();
-  }
-
- private:
-  const size_t room_;
-  mutable std::mutex mutex_;
-  uint64_t last_ = 0;
-  std::map<uint64_t, std::pair<uintptr_t, uintptr_t>> open_;
-};
+bool covers(const fake_network& network, const registrations::use& use, const void* address,
+            size_t size) {
+  return network.is_at(use.local, use.offset, address) && network.covers(use.local, address, size);
+}
 
 class Registrations : public testing::Test {
  protected:
   registrations::use acquire(size_t offset, size_t size) {
     const auto use = all_.acquire(&bytes_[offset], size);
     EXPECT_TRUE(use.ok()) << use.status();
-    EXPECT_TRUE(network_.covers(*use, &bytes_[offset], size));
+    EXPECT_TRUE(covers(network_, *use, &bytes_[offset], size));
     return *use;
   }
   // As the program does.
@@ -101,7 +65,7 @@ TEST_F(Registrations, OperationsAtOnceShareOne) {
   EXPECT_EQ(first.local.handle, second.local.handle);
   all_.release(first, false);
   EXPECT_EQ(network_.open(), 1u);
-  EXPECT_TRUE(network_.covers(second, &bytes_[500], 500));
+  EXPECT_TRUE(covers(network_, second, &bytes_[500], 500));
   all_.release(second, false);
   EXPECT_EQ(network_.open(), 0u);
 }
@@ -124,7 +88,7 @@ TEST_F(Registrations, ClosedByTheProgramTheyEndWithTheirLastUse) {
   const net::local_region own = add(0, 1000);
   const auto use = acquire(0, 10);
   remove(own, 0);
-  EXPECT_TRUE(network_.covers(use, &bytes_[0], 10));
+  EXPECT_TRUE(covers(network_, use, &bytes_[0], 10));
   const auto other = acquire(0, 10);
   EXPECT_NE(other.local.handle, own.handle) << "nobody else finds it";
   all_.release(use, true);
@@ -203,7 +167,7 @@ TEST_F(Registrations, ManyThreads) {
           const auto use = acquire(offset, size);
           const auto other = acquire(offset, 1);
           all_.release(use, random() % 2 == 0);
-          EXPECT_TRUE(network_.covers(other, &bytes_[offset], 1));
+          EXPECT_TRUE(covers(network_, other, &bytes_[offset], 1));
           all_.release(other, random() % 2 == 0);
         }
       }
