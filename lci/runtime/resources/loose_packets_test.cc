@@ -19,161 +19,147 @@ namespace {
 constexpr size_t kib = 1024;
 constexpr size_t mib = 1024 * kib;
 
-// Not on the stack, where the address sanitizer does not keep its alignment.
+// None of this is on the stack, where the address sanitizer does not keep its alignment.
 std::unique_ptr<loose_packets> make(size_t most_kept) {
   return std::make_unique<loose_packets>(most_kept);
 }
 
-TEST(LoosePackets, AnIdlePacketIsTakenAgain) {
-  const auto owner = make(mib);
-  loose_packets& packets = *owner;
-  packet* const first = packets.get(65536);
+class LoosePackets : public testing::Test {
+ protected:
+  fake_network network_;
+  fake_network former_;
+  loose_packets packets_{mib};
+};
+
+TEST_F(LoosePackets, AnIdlePacketIsTakenAgain) {
+  packet* const first = packets_.get(65536);
   EXPECT_TRUE(first->is_loose());
   EXPECT_TRUE(first->is_valid());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first->payload()) % 64, 0u);
-  EXPECT_EQ(packets.kept_bytes(), 0u);
+  EXPECT_EQ(packets_.kept_bytes(), 0u);
   first->put();
-  EXPECT_EQ(packets.kept_bytes(), 65536u);
-  packet* const second = packets.get(40000);  // of the same power of two
+  EXPECT_EQ(packets_.kept_bytes(), 65536u);
+  packet* const second = packets_.get(40000);  // of the same power of two
   EXPECT_EQ(second, first);
-  EXPECT_EQ(packets.kept_bytes(), 0u);
-  packet* const third = packets.get(65536);
+  EXPECT_EQ(packets_.kept_bytes(), 0u);
+  packet* const third = packets_.get(65536);
   EXPECT_NE(third, second);
   std::memset(second->payload(), 1, 40000);
   std::memset(third->payload(), 2, 65536);
   second->put();
   third->put();
-  EXPECT_EQ(packets.kept_bytes(), 2 * 65536u);
+  EXPECT_EQ(packets_.kept_bytes(), 2 * 65536u);
 }
 
-TEST(LoosePackets, PacketsHaveRoomForAnySize) {
-  const auto owner = make(mib);
-  loose_packets& packets = *owner;
+TEST_F(LoosePackets, PacketsHaveRoomForAnySize) {
   for (const size_t size :
        {size_t{0}, size_t{1}, size_t{512}, size_t{513}, mib - 1, mib, mib + 1, 4 * mib + 3}) {
-    packet* const one = packets.get(size);
+    packet* const one = packets_.get(size);
     std::memset(one->payload(), 1, size);
     one->put();
-    EXPECT_LE(packets.kept_bytes(), mib) << size;
+    EXPECT_LE(packets_.kept_bytes(), mib) << size;
   }
-  EXPECT_THROW(packets.get(SIZE_MAX), std::bad_alloc);
-  EXPECT_THROW(packets.get(SIZE_MAX / 2), std::bad_alloc);
+  EXPECT_THROW(packets_.get(SIZE_MAX), std::bad_alloc);
+  EXPECT_THROW(packets_.get(SIZE_MAX / 2), std::bad_alloc);
 }
 
-TEST(LoosePackets, KeepsNoMoreThanItMay) {
-  const auto owner = make(mib);
-  loose_packets& packets = *owner;
+TEST_F(LoosePackets, KeepsNoMoreThanItMay) {
   std::vector<packet*> taken;
-  for (int i = 0; i < 40; ++i) taken.push_back(packets.get(64 * kib));
+  for (int i = 0; i < 40; ++i) taken.push_back(packets_.get(64 * kib));
   for (packet* each : taken) each->put();
-  EXPECT_EQ(packets.kept_bytes(), mib);
+  EXPECT_EQ(packets_.kept_bytes(), mib);
   // Those of the size that is used last stay.
-  packet* const large = packets.get(mib);
+  packet* const large = packets_.get(mib);
   large->put();
-  EXPECT_EQ(packets.kept_bytes(), mib);
-  EXPECT_EQ(packets.get(mib), large);
-  EXPECT_EQ(packets.kept_bytes(), 0u);
+  EXPECT_EQ(packets_.kept_bytes(), mib);
+  EXPECT_EQ(packets_.get(mib), large);
+  EXPECT_EQ(packets_.kept_bytes(), 0u);
   large->put();
 }
 
-TEST(LoosePackets, KeepsNothingIfItMayNot) {
-  const auto owner = make(0);
-  loose_packets& packets = *owner;
-  packets.get(65536)->put();
-  packets.get(1)->put();
-  EXPECT_EQ(packets.kept_bytes(), 0u);
+TEST_F(LoosePackets, KeepsNothingIfItMayNot) {
+  const auto packets = make(0);
+  packets->get(65536)->put();
+  packets->get(1)->put();
+  EXPECT_EQ(packets->kept_bytes(), 0u);
 }
 
-TEST(LoosePackets, APacketThatMayBeWrittenIsNotTakenAgain) {
-  const auto owner = make(mib);
-  loose_packets& packets = *owner;
-  fake_network network;
-  packet* const one = packets.get(65536);
-  ASSERT_TRUE(loose_packets::region_of(*one, network).ok());
+TEST_F(LoosePackets, APacketThatMayBeWrittenIsNotTakenAgain) {
+  packet* const one = packets_.get(65536);
+  ASSERT_TRUE(loose_packets::region_of(*one, network_).ok());
   loose_packets::discard(one);
-  EXPECT_EQ(packets.kept_bytes(), 0u);
-  EXPECT_EQ(network.open(), 0u);
+  EXPECT_EQ(packets_.kept_bytes(), 0u);
+  EXPECT_EQ(network_.open(), 0u);
 }
 
-TEST(LoosePackets, APacketStaysRegistered) {
-  fake_network network;
+TEST_F(LoosePackets, APacketStaysRegistered) {
   {
-    const auto owner = make(mib);
-    loose_packets& packets = *owner;
-    packet* const one = packets.get(40000);
-    const auto made = loose_packets::region_of(*one, network);
+    const auto packets = make(mib);
+    packet* const one = packets->get(40000);
+    const auto made = loose_packets::region_of(*one, network_);
     ASSERT_TRUE(made.ok());
-    EXPECT_TRUE(network.is_at(*made, 0, one->payload()));
-    EXPECT_TRUE(network.covers(*made, one->payload(), 65536));
+    EXPECT_TRUE(network_.is_at(*made, 0, one->payload()));
+    EXPECT_TRUE(network_.covers(*made, one->payload(), 65536));
     one->put();
-    packet* const again = packets.get(65536);
-    const auto known = loose_packets::region_of(*again, network);
+    packet* const again = packets->get(65536);
+    const auto known = loose_packets::region_of(*again, network_);
     ASSERT_TRUE(known.ok());
     EXPECT_EQ(known->handle, made->handle);
-    EXPECT_EQ(network.open(), 1u);
+    EXPECT_EQ(network_.open(), 1u);
     again->put();
   }
-  EXPECT_EQ(network.open(), 0u);
+  EXPECT_EQ(network_.open(), 0u);
 }
 
-TEST(LoosePackets, APacketIsRegisteredWithOneNetworkAtATime) {
-  fake_network former;
-  fake_network current;
-  const auto owner = make(mib);
-  loose_packets& packets = *owner;
-  packet* const one = packets.get(65536);
-  ASSERT_TRUE(loose_packets::region_of(*one, former).ok());
-  ASSERT_TRUE(loose_packets::region_of(*one, current).ok());
-  EXPECT_EQ(former.open(), 0u);
-  EXPECT_EQ(current.open(), 1u);
-  packet* const other = packets.get(65536);
-  ASSERT_TRUE(loose_packets::region_of(*other, former).ok());
+TEST_F(LoosePackets, APacketIsRegisteredWithOneNetworkAtATime) {
+  packet* const one = packets_.get(65536);
+  ASSERT_TRUE(loose_packets::region_of(*one, former_).ok());
+  ASSERT_TRUE(loose_packets::region_of(*one, network_).ok());
+  EXPECT_EQ(former_.open(), 0u);
+  EXPECT_EQ(network_.open(), 1u);
+  packet* const other = packets_.get(65536);
+  ASSERT_TRUE(loose_packets::region_of(*other, former_).ok());
   one->put();
-  packets.forget(current);
-  EXPECT_EQ(former.open(), 1u);
-  EXPECT_EQ(current.open(), 0u);
-  packets.forget(former);  // in use
-  EXPECT_EQ(former.open(), 0u);
+  packets_.forget(network_);
+  EXPECT_EQ(former_.open(), 1u);
+  EXPECT_EQ(network_.open(), 0u);
+  packets_.forget(former_);  // in use
+  EXPECT_EQ(former_.open(), 0u);
   // As good as new.
-  const auto made = loose_packets::region_of(*other, former);
+  const auto made = loose_packets::region_of(*other, former_);
   ASSERT_TRUE(made.ok());
-  EXPECT_TRUE(former.covers(*made, other->payload(), 65536));
+  EXPECT_TRUE(former_.covers(*made, other->payload(), 65536));
   other->put();
-  packets.forget(former);
+  packets_.forget(former_);
 }
 
-TEST(LoosePackets, AnErrorOfTheNetworkIsReturned) {
-  fake_network network(0);
-  const auto owner = make(mib);
-  loose_packets& packets = *owner;
-  packet* const one = packets.get(65536);
-  EXPECT_FALSE(loose_packets::region_of(*one, network).ok());
-  network.set_room(1);
-  EXPECT_TRUE(loose_packets::region_of(*one, network).ok());
+TEST_F(LoosePackets, AnErrorOfTheNetworkIsReturned) {
+  network_.set_room(0);
+  packet* const one = packets_.get(65536);
+  EXPECT_FALSE(loose_packets::region_of(*one, network_).ok());
+  network_.set_room(1);
+  EXPECT_TRUE(loose_packets::region_of(*one, network_).ok());
   one->put();
-  packets.forget(network);
+  packets_.forget(network_);
 }
 
-TEST(LoosePackets, APacketMayBeReturnedAfterTheEnd) {
-  fake_network network;
+TEST_F(LoosePackets, APacketMayBeReturnedAfterTheEnd) {
   std::unique_ptr<loose_packets> packets = make(mib);
   packet* const returned = packets->get(65536);
   packet* const discarded = packets->get(100);
-  ASSERT_TRUE(loose_packets::region_of(*returned, network).ok());
+  ASSERT_TRUE(loose_packets::region_of(*returned, network_).ok());
   packets.reset();
-  EXPECT_EQ(network.open(), 0u);
+  EXPECT_EQ(network_.open(), 0u);
   std::memset(returned->payload(), 1, 65536);
   returned->put();
   loose_packets::discard(discarded);
 }
 
 // What one thread returns, another takes.
-TEST(LoosePackets, ManyThreadsOwnEachPacketAlone) {
+TEST_F(LoosePackets, ManyThreadsOwnEachPacketAlone) {
   constexpr size_t threads = 8;
   constexpr int rounds = 300;
-  fake_network network;
-  const auto owner = make(2 * mib);
-  loose_packets& packets = *owner;
+  const auto packets = make(2 * mib);
   std::atomic<packet*> exchanged{nullptr};
   std::atomic<int> disturbed{0};
   std::vector<std::thread> users;
@@ -181,10 +167,10 @@ TEST(LoosePackets, ManyThreadsOwnEachPacketAlone) {
     users.emplace_back([&, t] {
       for (int round = 0; round < rounds; ++round) {
         const size_t size = 1000 << (round + t) % 6;
-        packet* const one = packets.get(size);
+        packet* const one = packets->get(size);
         std::memset(one->payload(), static_cast<int>(t + 1), size);
-        const auto region = loose_packets::region_of(*one, network);
-        if (!region.ok() || !network.covers(*region, one->payload(), size)) ++disturbed;
+        const auto region = loose_packets::region_of(*one, network_);
+        if (!region.ok() || !network_.covers(*region, one->payload(), size)) ++disturbed;
         for (size_t i = 0; i < size; i += 97) disturbed += one->payload()[i] != t + 1 ? 1 : 0;
         if (packet* const other = exchanged.exchange(one)) other->put();
       }
@@ -193,10 +179,10 @@ TEST(LoosePackets, ManyThreadsOwnEachPacketAlone) {
   for (std::thread& each : users) each.join();
   exchanged.load()->put();
   EXPECT_EQ(disturbed, 0);
-  EXPECT_LE(packets.kept_bytes(), 2 * mib);
-  EXPECT_GT(packets.kept_bytes(), 0u);
-  packets.forget(network);
-  EXPECT_EQ(network.open(), 0u);
+  EXPECT_LE(packets->kept_bytes(), 2 * mib);
+  EXPECT_GT(packets->kept_bytes(), 0u);
+  packets->forget(network_);
+  EXPECT_EQ(network_.open(), 0u);
 }
 
 }  // namespace
