@@ -124,6 +124,12 @@ class device {
     return nullptr;
   }
 
+  // Whether a message of `size` bytes reaches that rank sooner if the rank gets the bytes from
+  // registered memory of this rank than if this rank sends or puts them. Where it is ever true,
+  // that rank's gets from this rank are never `posted`. The answer may change at any time. Thread
+  // safety: any thread at any time; wait-free.
+  virtual bool is_got_sooner(int /*rank*/, size_t /*size*/) const { return false; }
+
   // Makes progress, and writes up to `max` completions to `out`; their number is *count. Never
   // blocks. Returns done if anything moved (even without a completion), retry if there was nothing
   // to do, and retry_lock if another thread is polling (then *count is 0). Messages of one peer are

@@ -25,7 +25,8 @@ constexpr std::string_view form_names[wire_forms] = {"",
                                                      "last put of a rendezvous",
                                                      "get",
                                                      "remote add",
-                                                     "message"};
+                                                     "message",
+                                                     "taken"};
 
 // Word 2: duration in the lower half, then kind, form, flags and runtime.
 // Word 3: peer in the lower half, operation in the upper one.

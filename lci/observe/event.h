@@ -51,8 +51,9 @@ enum class wire_form : uint8_t {
   get = 12,              //
   remote_add = 13,       //
   other = 14,            // `detail`: the immediate data
+  taken = 15,            // `detail`: the sender's ticket
 };
-constexpr int wire_forms = 15;
+constexpr int wire_forms = 16;
 
 // "post", "ready to send".
 std::string_view name_of(event_kind kind);

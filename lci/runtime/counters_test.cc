@@ -93,6 +93,28 @@ void communicate_alone(rank_under_test& self) {
   EXPECT_EQ(read(self).registrations, registrations - 1);
 }
 
+TEST_F(Counters, CountWhatReceiversGet) {
+  ASSERT_EQ(setenv("LCI_SHM_DISTANCE", "far", 1), 0);
+  run(1, [](rank_under_test& self) {
+    constexpr size_t size = 100000;
+    const std::vector<unsigned char> bytes(size, 1);
+    EXPECT_TRUE(
+        accepted(
+            post_am_x(self.to, bytes.data(), size, self.sync, self.rcomp).runtime(self.runtime))
+            .is_posted());
+    receive_am(self, {});
+    sync_wait_x(self.sync, nullptr).runtime(self.runtime)();
+    const counters_t all = read(self);
+    const device_counters_t& counted = all.devices.at(0);
+    expect(counted.sent_large, 1, size);
+    expect(counted.received_large, 1, size);
+    expect(counted.rendezvous_gets, 1, size);
+    expect(counted.rendezvous_puts, 0, 0);
+    expect(counted.gets, 0, 0);
+  });
+  unsetenv("LCI_SHM_DISTANCE");
+}
+
 TEST_F(Counters, AreExactForOneRank) {
   run(1, [](rank_under_test& self) {
     communicate_alone(self);
@@ -108,6 +130,7 @@ TEST_F(Counters, AreExactForOneRank) {
     expect(counted.received_large, 1, size_t{1} << 20);
     EXPECT_GE(counted.rendezvous_puts.messages, 1u);
     EXPECT_EQ(counted.rendezvous_puts.bytes, size_t{1} << 20);
+    EXPECT_EQ(counted.rendezvous_gets.messages, 0u);
     expect(counted.puts, 1, 40);
     expect(counted.gets, 1, 24);
     EXPECT_GE(counted.polls, 1u);

@@ -167,7 +167,7 @@ TEST(Mistakes, AResourceInUseIsNotFreed) {
                     .is_posted());
     EXPECT_THROW(free_device_x{&device}(), std::logic_error);
     static_cast<void>(post_recv_x(0, large.data(), large.size(), 2, COMP_NULL).device(device)());
-    static_cast<void>(self.end_of(errorcode_t::posted));
+    sync_wait_x(self.sync, nullptr).runtime(self.runtime).device(device)();
     wait_drained_x().device(device)();
     free_device_x{&device}();
     for (auto* handle : {&device}) EXPECT_THROW(free_device_x{handle}(), std::invalid_argument);

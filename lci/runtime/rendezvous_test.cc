@@ -59,6 +59,81 @@ TEST(Rendezvous, BothProtocols) {
   }
 }
 
+// The receiver gets the bytes where the network says that this is faster, and else the sender puts
+// them.
+TEST(Rendezvous, TheProtocolThatIsFaster) {
+  for (size_t max_msg_size : {size_t{1} << 30, size_t{4096}}) {
+    global_attr_t defaults;
+    defaults.max_msg_size = max_msg_size;
+    run(
+        3,
+        [](rank_under_test& self) {
+          exchange_messages(self, {less_if_simulated<size_t>(40000, 8300),
+                                   less_if_simulated<size_t>(100000, 9001)});
+        },
+        defaults);
+  }
+}
+
+// A message that the receiver could get waits for its receive, or is too long for it.
+TEST(Rendezvous, MessagesComeBeforeTheirReceive) {
+  const size_t size = less_if_simulated<size_t>(100000, 9001);
+  run(2, [size](rank_under_test& self) {
+    const auto progress = [&] { progress_x().runtime(self.runtime)(); };
+    const auto unexpected = [&] {
+      // The second engine is that of the program.
+      return get_counters_x().runtime(self.runtime)().matching_engines.at(1).unexpected;
+    };
+    for (uint64_t round = 0; round < 3; ++round) {
+      auto bytes = make_message(self.rank, 1, size);
+      comp_t sent = alloc_sync_x().runtime(self.runtime)();
+      EXPECT_TRUE(accepted(post_send_x(self.to, bytes.data(), size, 1, sent).runtime(self.runtime))
+                      .is_posted());
+      while (unexpected() == round) progress();
+      const bool fits = round != 1;
+      std::vector<unsigned char> room(fits ? size : size - 1);
+      const status_t came = self.end_of(self.receive(room, 1)());
+      EXPECT_EQ(came.is_done(), fits);
+      if (fits) {
+        EXPECT_EQ(room, make_message(self.from, 1, size));
+      }
+      status_t of_sender;
+      sync_wait_x(sent, &of_sender).runtime(self.runtime)();
+      EXPECT_EQ(of_sender.is_done(), fits);
+      free_comp_x{&sent}.runtime(self.runtime)();
+      self.meet();
+    }
+  });
+}
+
+// A send that would be complete at once if it was copied does not wait for the receive either if
+// the receiver gets its bytes.
+TEST(Rendezvous, SmallMessagesNeedNoReceive) {
+  run(2, [](rank_under_test& self) {
+    for (const size_t size : {size_t{4000}, size_t{8000}}) {
+      auto bytes = make_message(self.rank, 1, size);
+      const status_t out = accepted(self.send(bytes, 1));
+      if (!simulated()) {
+        // Of a simulated network, gets may have to be tried again, when the copy is not made.
+        EXPECT_TRUE(self.end_of(out).is_done());
+      }
+      std::vector<unsigned char> room(size);
+      comp_t received = alloc_sync_x().runtime(self.runtime)();
+      const status_t in = post_recv_x(self.from, room.data(), size, 1, received)
+                              .allow_done(false)
+                              .runtime(self.runtime)();
+      EXPECT_TRUE(in.is_posted());
+      sync_wait_x(received, nullptr).runtime(self.runtime)();
+      EXPECT_EQ(room, make_message(self.from, 1, size));
+      if (simulated()) {
+        EXPECT_TRUE(self.end_of(out).is_done());
+      }
+      free_comp_x{&received}.runtime(self.runtime)();
+      self.meet();
+    }
+  });
+}
+
 // In pieces of the network's choice. The last piece may be smaller than the limit of sends by copy.
 TEST(Rendezvous, InPiecesOverTcp) {
   if (simulated()) GTEST_SKIP() << "is about another network";

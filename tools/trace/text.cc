@@ -50,6 +50,7 @@ std::string detail_text(const event& what) {
     case wire_form::ready_to_receive:
       return StrCat("tickets ", low, " and ", high);
     case wire_form::finish:
+    case wire_form::taken:
     case wire_form::put_end:
       return StrCat("ticket ", low);
     case wire_form::rma_event:

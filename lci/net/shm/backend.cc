@@ -50,6 +50,9 @@ std::vector<variable> variables() {
       {"LCI_SHM_CMA", "auto, on, off", "auto",
        "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
        "allows it"},
+      {"LCI_SHM_DISTANCE", "auto, near, far", "auto",
+       "shm: whether the processors of two ranks count as distant, which decides how messages of 6 "
+       "KiB and more are copied; auto: as measured"},
   };
 }
 

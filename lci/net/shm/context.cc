@@ -34,6 +34,13 @@ base::StatusOr<cma_mode> read_cma_mode() {
   return base::env_enum<cma_mode>("LCI_SHM_CMA", cma_mode::automatic, accepted);
 }
 
+base::StatusOr<distance_mode> read_distance_mode() {
+  static constexpr base::enum_name<distance_mode> accepted[] = {{"auto", distance_mode::measured},
+                                                                {"near", distance_mode::near},
+                                                                {"far", distance_mode::far}};
+  return base::env_enum<distance_mode>("LCI_SHM_DISTANCE", distance_mode::measured, accepted);
+}
+
 }  // namespace
 
 peer::~peer() {
@@ -78,6 +85,9 @@ shm_context::~shm_context() {
 }
 
 base::StatusOr<std::string> shm_context::introduce() {
+  const base::StatusOr<distance_mode> distance = read_distance_mode();
+  if (!distance.ok()) return distance.status();
+  assumed_distance_ = *distance;
   allow_peers_to_copy();
   const base::StatusOr<uint64_t> first_key = make_token();
   if (!first_key.ok()) return first_key.status();

@@ -68,12 +68,17 @@ class peer {
   std::unique_ptr<heap_views> thread_views;
 };
 
+enum class distance_mode { measured, near, far };
+
 // The ranks of one host, and the memory that they open to each other. Thread safety: as
 // net::context says.
 //
 // LCI_SHM_CMA=auto|on|off says whether puts and gets may copy between processes through the kernel
 // ("cross-memory attach"). auto: where it lets us, by a try with each peer at start. on: an error
 // where it doesn't. off: never, also not between ranks that are threads of one process (for tests).
+//
+// LCI_SHM_DISTANCE=auto|near|far says whether the processors of two ranks count as distant. auto:
+// as measured (distance.h).
 class shm_context final : public context {
  public:
   static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
@@ -90,6 +95,7 @@ class shm_context final : public context {
   void free_memory(const allocation& freed) override;
   bool maps_memory() const override { return true; }
   void* map_memory(int rank, remote_region region, size_t size) override;
+  distance_mode assumed_distance() const { return assumed_distance_; }
   bool reaches_memory(int rank) const override {
     return rank_at(rank).access != reach::target_copies;
   }
@@ -123,6 +129,7 @@ class shm_context final : public context {
   base::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
 
   boot::bootstrap& boot_;
+  distance_mode assumed_distance_ = distance_mode::measured;
   segment own_directory_;
   introduction local_ = {};
   segment_heap heap_;

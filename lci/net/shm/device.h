@@ -53,6 +53,7 @@ class shm_device final : public device {
   error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const remote_place* where) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
+  bool is_got_sooner(int rank, size_t size) const override;
   void* mapped_address(int rank, remote_region remote, uint64_t remote_offset,
                        size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
@@ -93,6 +94,7 @@ class shm_device final : public device {
   error_t copy_short(short_op what, void* buffer, size_t size, const remote_place& where);
   error_t put_imm_short(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                         const remote_place& where);
+  bool is_far(int rank) const;
   unsigned char* find_mapped(int rank, const remote_place& where, size_t size) const;
   error_t post_inline_put_imm(const op& operation, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
@@ -118,7 +120,13 @@ class shm_device final : public device {
   void report_failures(batch* out);
   bool report_failure(int rank, batch* out);
 
-  ring_writer& writer(int rank) { return writers_[static_cast<size_t>(rank)]; }
+  // From how many bytes on, and below how many, a receiver on a distant processor gets a message. 6
+  // KiB take 3.1 us that way and 3.6 us through the ring, 4 KiB take longer. Of messages of 1 MiB,
+  // the receiver alone would copy 13 GB/s; both ranks copy 21.
+  static constexpr size_t least_got = 6 << 10;
+  static constexpr size_t most_got = 512 << 10;
+
+  ring_writer& writer(int rank) const { return writers_[static_cast<size_t>(rank)]; }
   ring_reader& reader(int rank) const { return readers_[static_cast<size_t>(rank)]; }
 
   shm_context& context_;

@@ -64,6 +64,10 @@ bool laned_device::add(int rank, remote_region remote, uint64_t remote_offset, i
   return lanes_[0].net->add(rank, remote, remote_offset, value);
 }
 
+bool laned_device::is_got_sooner(int rank, size_t size) const {
+  return lanes_[home()].net->is_got_sooner(rank, size);
+}
+
 void* laned_device::mapped_address(int rank, remote_region remote, uint64_t remote_offset,
                                    size_t size) {
   return lanes_[0].net->mapped_address(rank, remote, remote_offset, size);

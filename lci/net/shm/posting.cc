@@ -41,10 +41,25 @@ error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
   return post_message(what, imm, buffer, size);
 }
 
+bool shm_device::is_far(int rank) const {
+  const distance_mode mode = context_.assumed_distance();
+  if (mode != distance_mode::measured) return mode == distance_mode::far;
+  return writer(rank).is_far() && context_.rank_at(rank).access == reach::kernel;
+}
+
+// Lines move slowly between distant processors: those of the ring twice for each message, and those
+// that this rank writes to the receiver's memory once more when the receiver reads them. If the
+// receiver gets the bytes by one system call, they move once.
+bool shm_device::is_got_sooner(int rank, size_t size) const {
+  return size >= least_got && size < most_got &&
+         context_.rank_at(rank).access != reach::target_copies && is_far(rank);
+}
+
 // Of any size.
 [[gnu::noinline]] error_t shm_device::post_message(short_op what, net_imm_data_t imm, void* buffer,
                                                    size_t size) {
   if (size > limits_.max_inject) return errorcode_t::retry;
+  if (is_got_sooner(what.rank, size)) return errorcode_t::retry;
   return send(what.rank, imm, {nullptr, 0, buffer, size});
 }
 
@@ -141,7 +156,8 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const bool through_ring = mapped == nullptr && target.access != reach::here &&
                             (target.access == reach::target_copies || fits_in_message);
   const bool cooperative = mapped == nullptr && target.access == reach::kernel &&
-                           operation.latency_critical && operation.size >= cooperative_copy_size_;
+                           direction == copy_direction::to_peer && operation.latency_critical &&
+                           operation.size >= cooperative_copy_size_;
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);

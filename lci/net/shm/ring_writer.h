@@ -3,6 +3,7 @@
 #define LCI_NET_SHM_RING_WRITER_H_
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "lci/base/copy.h"
 #include "lci/base/prefetch.h"
 #include "lci/ds/biased_lock.h"
+#include "lci/net/shm/distance.h"
 #include "lci/net/shm/message.h"
 #include "lci/net/shm/wire.h"
 
@@ -90,6 +92,9 @@ class alignas(cache_line_size) basic_ring_writer {
     return is_free(written_ + pad_before(span) + span);
   }
 
+  // Whether the receiver runs on a distant processor, as far as is known. Any thread.
+  bool is_far() const { return receiver_.is_far(); }
+
   // Tells the receiver that nothing will follow, and that this is no failure.
   void close() { control_->closed.store(1, std::memory_order_release); }  // R4
 
@@ -122,11 +127,21 @@ class alignas(cache_line_size) basic_ring_writer {
   // Whether cell `end` is, and thus all from written_ on.
   bool is_free(uint64_t end) {
     if (__builtin_expect(end < room_, 1)) return true;
-    const uint64_t freed = control_->freed.load(std::memory_order_acquire);  // A2
+    const uint64_t freed = read_freed();
     // The value is a peer's: one that cannot be makes no room.
     if (freed > written_ || freed + mask_ + 1 < room_) return false;
     set_room(freed);
     return end < room_;
+  }
+
+  // ring_control::freed. Shows how far away the receiver is: if it has written the word since, the
+  // line comes from its processor.
+  uint64_t read_freed() {
+    const auto begin = std::chrono::steady_clock::now();
+    const uint64_t freed = control_->freed.load(std::memory_order_acquire);  // A2
+    const auto end = std::chrono::steady_clock::now();
+    if (freed != room_ - mask_ - 1) receiver_.measured(end - begin);
+    return freed;
   }
 
   // All cells are free except those from `freed` on that have been written.
@@ -221,6 +236,9 @@ class alignas(cache_line_size) basic_ring_writer {
  public:
   // Here, so that what an owner of it uses is in one line with the above.
   ds::basic_biased_lock<Atomics> lock;
+
+ private:
+  distance receiver_;
 };
 
 }  // namespace lci::net::shm

@@ -37,6 +37,7 @@ class sim_device final : public device {
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override {
     return fabric_->add(rank_, rank, remote, remote_offset, value);
   }
+  bool is_got_sooner(int, size_t) const override { return fabric_->how().gets_sooner; }
   error_t poll(completion* out, size_t max, size_t* count) override {
     return fabric_->poll(rank_, uid_, out, max, count);
   }
@@ -164,6 +165,8 @@ std::vector<variable> variables() {
        "sim: size of the number in such a notification"},
       {"LCI_SIM_ADD", "0, 1", "by the seed", "sim: whether the network adds to remote memory"},
       {"LCI_SIM_REGISTRATION", "0, 1", "by the seed", "sim: whether memory must be registered"},
+      {"LCI_SIM_GETS_SOONER", "0, 1", "by the seed",
+       "sim: whether receivers get the bytes of large messages"},
       {"LCI_SIM_HOSTS", "0 to 1000", "0",
        "sim: hosts; the ranks of each share memory; 0: no ranks do"},
   };

@@ -231,7 +231,8 @@ error_t fabric::post(int rank, int uid, const op& operation) {
   if (operation.kind != op_kind::send && find_remote(operation) == nullptr) {
     return errorcode_t::fatal;
   }
-  if (operation.inject || !chance(device, how_.post_percent)) {
+  const bool at_once = operation.inject || (operation.kind == op_kind::get && how_.gets_sooner);
+  if (at_once || !chance(device, how_.post_percent)) {
     execute(rank, uid, operation, nullptr);
     return errorcode_t::done;
   }

@@ -32,6 +32,7 @@ settings settings::of_seed(uint64_t seed) {
   constexpr int bits[] = {8, 16, 32, 32, 32, 64};
   made.put_imm_bits = bits[pick(6)];
   made.has_add = pick(3) == 0;
+  made.gets_sooner = pick(2) == 0;
   return made;
 }
 
@@ -65,6 +66,7 @@ base::StatusOr<settings> settings::from_environment() {
   read("LCI_SIM_PUT_IMM_BITS", &made.put_imm_bits, 8, 64);
   read_flag("LCI_SIM_ADD", &made.has_add);
   read_flag("LCI_SIM_REGISTRATION", &made.needs_registration);
+  read_flag("LCI_SIM_GETS_SOONER", &made.gets_sooner);
   read("LCI_SIM_HOSTS", &made.hosts, 0, 1000);
   if (!status.ok()) return status;
   return made;
@@ -78,7 +80,7 @@ std::string settings::to_string() const {
                       " LCI_SIM_MAX_SEND=", max_send, " LCI_SIM_MAX_RMA=", max_rma,
                       " LCI_SIM_PUT_IMM=", has_put_imm, " LCI_SIM_PUT_IMM_BITS=", put_imm_bits,
                       " LCI_SIM_ADD=", has_add, " LCI_SIM_REGISTRATION=", needs_registration,
-                      " LCI_SIM_HOSTS=", hosts);
+                      " LCI_SIM_GETS_SOONER=", gets_sooner, " LCI_SIM_HOSTS=", hosts);
 }
 
 }  // namespace lci::net::sim

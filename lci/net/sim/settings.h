@@ -23,14 +23,15 @@ struct settings {
   int put_imm_bits = 32;
   bool has_add = false;
   bool needs_registration = true;
-  int hosts = 0;  // the ranks of each share memory; 0: none do
+  bool gets_sooner = false;  // device::is_got_sooner
+  int hosts = 0;             // the ranks of each share memory; 0: none do
 
   // Everything but the seed and the hosts follows from it.
   static settings of_seed(uint64_t seed);
   // Those of LCI_SIM_SEED (1 if unset), each overridden by LCI_SIM_MAX_DELAY,
   // LCI_SIM_REFUSE_PERCENT, LCI_SIM_POST_PERCENT, LCI_SIM_QUEUE_LENGTH, LCI_SIM_MAX_INJECT,
   // LCI_SIM_MAX_SEND, LCI_SIM_MAX_RMA, LCI_SIM_PUT_IMM, LCI_SIM_PUT_IMM_BITS, LCI_SIM_ADD,
-  // LCI_SIM_REGISTRATION and LCI_SIM_HOSTS. The error names the variable.
+  // LCI_SIM_REGISTRATION, LCI_SIM_GETS_SOONER and LCI_SIM_HOSTS. The error names the variable.
   static base::StatusOr<settings> from_environment();
 
   // The host of a rank of a job, 0 to hosts - 1. The ranks of a host follow each other if the seed

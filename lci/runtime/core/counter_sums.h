@@ -14,6 +14,7 @@ void visit_both(A& a, B& b, const Visit& visit) {
   visit("puts", a.puts, b.puts);
   visit("gets", a.gets, b.gets);
   visit("rendezvous puts", a.rendezvous_puts, b.rendezvous_puts);
+  visit("rendezvous gets", a.rendezvous_gets, b.rendezvous_gets);
   visit("control messages sent", a.control_sent, b.control_sent);
   visit("active messages received", a.received_am, b.received_am);
   visit("sends received", a.received_tagged, b.received_tagged);

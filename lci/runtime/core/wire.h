@@ -175,6 +175,8 @@ enum class message_kind : net_imm_data_t {
   event = 8,              // signal_event: a put or get with a signal, or a part of one, is complete
   atomic = 9,             // atomic_header, then atomic_operands: to be carried out by the target
   atomic_reply = 10,      // atomic_reply_header: answers atomic
+  rts_open = 11,          // rts_open_header: as rts, but the receiver gets the bytes itself
+  taken = 12,             // taken_header: it has got them, answers rts_open
 };
 
 struct am_header {
@@ -198,6 +200,21 @@ struct rts_header {
   uint64_t size;           // bytes of the message
   rcomp_t rcomp;           // 0: to be matched
   uint32_t sender_ticket;  // comes back in rtr or reject
+};
+
+// Where the bytes of an announced message are, for the receiver to get.
+struct open_bytes {
+  net::remote_region region;
+  uint64_t offset;  // of the first byte
+};
+
+struct rts_open_header {
+  rts_header announced;
+  open_bytes bytes;
+};
+
+struct taken_header {
+  uint32_t sender_ticket;
 };
 
 struct rtr_header {
@@ -255,6 +272,9 @@ static_assert(sizeof(atomic_header) == 24 && sizeof(atomic_reply_header) == 16);
 static_assert(sizeof(atomic_header) + sizeof(atomic_operands) <= 64,
               "it is injected, and no network need inject more");
 static_assert(sizeof(rts_header) <= net::max_header_size);
+static_assert(sizeof(rts_open_header) == sizeof(rts_header) + sizeof(open_bytes) &&
+                  sizeof(rts_open_header) <= 64,
+              "it is injected, and no network need inject more");
 
 constexpr net_imm_data_t encode(message_kind kind) { return static_cast<net_imm_data_t>(kind); }
 
@@ -305,6 +325,10 @@ bool visit_header(net_imm_data_t imm, const void* bytes, size_t size, const Visi
       return with(atomic_header{});
     case message_kind::atomic_reply:
       return with(atomic_reply_header{});
+    case message_kind::rts_open:
+      return with(rts_open_header{});
+    case message_kind::taken:
+      return with(taken_header{});
   }
   return false;
 }

@@ -117,7 +117,8 @@ TEST(Headers, AreNotReadFromShortMessages) {
 TEST(MessageKinds, AreNotShort) {
   for (message_kind kind :
        {message_kind::am, message_kind::tagged, message_kind::rts, message_kind::rtr,
-        message_kind::reject, message_kind::fin, message_kind::remote_completion}) {
+        message_kind::reject, message_kind::fin, message_kind::remote_completion,
+        message_kind::rts_open, message_kind::taken}) {
     EXPECT_FALSE(is_short(encode(kind)));
     EXPECT_FALSE(is_short_tagged(encode(kind)));
   }

@@ -25,6 +25,9 @@ class forwarding_network : public net::device {
   bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override {
     return network_->add(rank, remote, remote_offset, value);
   }
+  bool is_got_sooner(int rank, size_t size) const override {
+    return network_->is_got_sooner(rank, size);
+  }
   void* mapped_address(int rank, net::remote_region remote, uint64_t remote_offset,
                        size_t size) override {
     return network_->mapped_address(rank, remote, remote_offset, size);

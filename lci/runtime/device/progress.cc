@@ -279,11 +279,12 @@ void device_impl_t::handle_failure(int rank) {
   throw failure_of(first);
 }
 
-void device_impl_t::on_announced(int rank, const rt::rts_header& header) {
+void device_impl_t::on_announced(int rank, const rt::rts_header& header,
+                                 const rt::open_bytes& bytes) {
   const rt::matching_key key = rt::key_of(header.match, rank);
   const rt::announcement announced{
-      rank,       key.tag,       static_cast<size_t>(header.size), header.sender_ticket,
-      key.policy, key.collective};
+      rank,           key.tag, static_cast<size_t>(header.size), header.sender_ticket, key.policy,
+      key.collective, bytes};
   if (header.rcomp != 0) {
     rendezvous.on_am_announced(announced, header.rcomp);
     return;
@@ -314,6 +315,10 @@ void device_impl_t::handle_message(const net::completion& received) {
                       received.size - sizeof(header));
       },
       [&](const rt::rts_header& header) { on_announced(rank, header); },
+      [&](const rt::rts_open_header& header) {
+        on_announced(rank, header.announced, header.bytes);
+      },
+      [&](const rt::taken_header& header) { rendezvous.on_taken(rank, header.sender_ticket); },
       [&](const rt::rtr_header& header) { rendezvous.on_rtr(rank, header); },
       [&](const rt::reject_header& header) { rendezvous.on_reject(rank, header); },
       [&](const rt::fin_header& header) { rendezvous.on_end(rank, header.receiver_ticket); },

@@ -94,6 +94,12 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
             pair_of(header.sender_ticket, header.rcomp));
         set_owner(header.match);
       },
+      [&](const rts_open_header& header) {
+        set(wire_form::ready_to_send, header.announced.size, header.announced.match.tag,
+            pair_of(header.announced.sender_ticket, header.announced.rcomp));
+        set_owner(header.announced.match);
+      },
+      [&](const taken_header& header) { set(wire_form::taken, 0, 0, header.sender_ticket); },
       [&](const rtr_header& header) {
         set(wire_form::ready_to_receive, 0, 0,
             pair_of(header.sender_ticket, header.receiver_ticket));

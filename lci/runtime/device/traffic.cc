@@ -33,7 +33,8 @@ void traffic::message(place& own, const direction& way, int rank, net_imm_data_t
       return moved(own, way, way.am, rank, without(sizeof(am_header)));
     case message_kind::tagged:
       return moved(own, way, way.tagged, rank, without(sizeof(tagged_header)));
-    case message_kind::rts: {
+    case message_kind::rts:
+    case message_kind::rts_open: {
       rts_header header{};
       decode(bytes, known, &header);
       return moved(own, way, way.large, rank, header.size);
@@ -63,6 +64,7 @@ void traffic::posted(const net::op& operation, error_t result) {
       if (operation.latency_critical) return add(&own.by_kind[rendezvous_put], operation.size);
       return moved(own, sent, kind::put, operation.rank, operation.size);
     case net::op_kind::get:
+      if (operation.latency_critical) return add(&own.by_kind[rendezvous_get], operation.size);
       return moved(own, received, kind::get, operation.rank, operation.size);
     case net::op_kind::send:
       return message(own, sent, operation.rank, operation.imm, operation.header,
@@ -92,10 +94,16 @@ void traffic::polled(const net::completion* found, size_t count, error_t result)
 }
 
 void traffic::read(device_counters_t* out) const {
-  traffic_t* const by_kind[kinds] = {
-      &out->sent_am,       &out->sent_tagged,     &out->sent_large,  &out->puts,
-      &out->gets,          &out->rendezvous_puts, &out->received_am, &out->received_tagged,
-      &out->received_large};
+  traffic_t* const by_kind[kinds] = {&out->sent_am,
+                                     &out->sent_tagged,
+                                     &out->sent_large,
+                                     &out->puts,
+                                     &out->gets,
+                                     &out->rendezvous_puts,
+                                     &out->rendezvous_gets,
+                                     &out->received_am,
+                                     &out->received_tagged,
+                                     &out->received_large};
   uint64_t* const by_event[events] = {
       &out->control_sent, &out->control_received, &out->notified,
       &out->refused_lock, &out->refused_full,     &out->refused_fatal,

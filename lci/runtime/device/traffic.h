@@ -42,6 +42,7 @@ class traffic {
     put,
     get,
     rendezvous_put,
+    rendezvous_get,
     received_am,
     received_tagged,
     received_large,

@@ -22,8 +22,12 @@ error_t send(device_impl_t& device, const operation& outgoing, bool may_wait) {
   const envelope with = make_envelope(device.runtime.imm(), outgoing);
   const message_shape shape{with.header_size, outgoing.size, outgoing.user_packet != nullptr,
                             outgoing.network_semantic};
+  const bool opens = device.rendezvous.opens(outgoing);
+  const protocol chosen = __builtin_expect(opens, 0)
+                              ? protocol::rendezvous
+                              : choose_protocol(shape, device.limits(outgoing.rank));
   error_t result;
-  switch (choose_protocol(shape, device.limits(outgoing.rank))) {
+  switch (chosen) {
     case protocol::inject:
       result = device.eager.inject(outgoing, with, may_wait);
       break;
@@ -31,14 +35,14 @@ error_t send(device_impl_t& device, const operation& outgoing, bool may_wait) {
       result = device.eager.send_from_packet(outgoing, with, /*copy=*/true, may_wait);
       // An operation that cannot be retried takes the protocol that needs no packet.
       if (result.errorcode == errorcode_t::retry_nopacket && may_wait) {
-        result = device.rendezvous.start(outgoing, may_wait);
+        result = device.rendezvous.start(outgoing, /*opens=*/false, may_wait);
       }
       break;
     case protocol::zero_copy:
       result = device.eager.send_from_packet(outgoing, with, /*copy=*/false, may_wait);
       break;
     case protocol::rendezvous:
-      result = device.rendezvous.start(outgoing, may_wait);
+      result = device.rendezvous.start(outgoing, opens, may_wait);
       break;
   }
   if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {

@@ -1,5 +1,8 @@
 #include "lci/runtime/protocol/rendezvous.h"
 
+#include <algorithm>
+#include <new>
+
 #include "lci/base/log.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/core/throw.h"
@@ -24,7 +27,7 @@ void rendezvous::describe(observe::rank_report* report, uint64_t device) {
     add_entry(report, &report->transfers, described);
   };
   outgoing_.for_each([&](const outgoing_state& state) { add(state.whole, true); });
-  incoming_.for_each([&](const incoming_state& state) { add(state.incoming, false); });
+  incoming_.for_each([&](const incoming_state& state) { add(state.whole, false); });
 }
 
 template <class Table>
@@ -35,28 +38,42 @@ auto* rendezvous::take(Table* table, uint32_t ticket, int rank) {
 
 // Sender.
 
-error_t rendezvous::start(const operation& outgoing, bool may_wait) {
+bool rendezvous::is_opened(const operation& outgoing) const {
+  return !outgoing.collective &&
+         host_.state.attr().rdv_protocol == attr_rdv_protocol_t::auto_select &&
+         host_.net->is_got_sooner(outgoing.rank, outgoing.size);
+}
+
+error_t rendezvous::start(const operation& outgoing, bool opens, bool may_wait) {
   const net::local_region local =
       outgoing.user_packet == nullptr ? outgoing.local : host_.region_of(*outgoing.user_packet);
+  // Of a packet, the place in its region is not known.
+  if (outgoing.user_packet != nullptr && local.handle != 0) opens = false;
   outgoing_state* state = outgoing_pool_.make();
   state->of = this;
   state->whole = outgoing;
   state->whole.kind = net::op_kind::put;
   state->whole.local = local;
   state->registered = false;
-  if (outgoing.user_packet != nullptr) {
-    // It is.
-  } else if (host_.net->limits(outgoing.rank).needs_registration && outgoing.local.handle == 0) {
+  state->use.offset = outgoing.local_offset;
+  state->bytes = {};
+  const bool must_register =
+      outgoing.user_packet == nullptr && host_.net->limits(outgoing.rank).needs_registration;
+  if (local.handle == 0 && (must_register || opens)) {
     auto registered = host_.register_for_use(outgoing.buffer, outgoing.size);
-    if (!registered.ok()) {
+    if (registered.ok()) {
+      state->use = *registered;
+      state->whole.local = state->use.local;
+      state->registered = true;
+    } else if (must_register) {
       outgoing_pool_.recycle(state);
       throw_runtime_error("can't register the send buffer of ", outgoing.size,
                           " bytes: ", registered.status().ToString());
+    } else {
+      opens = false;
     }
-    state->use = *registered;
-    state->whole.local = state->use.local;
-    state->registered = true;
   }
+  if (opens) state->bytes = {host_.network().remote_key(state->whole.local), state->use.offset};
   open_.fetch_add(1, std::memory_order_relaxed);
   const error_t result = announce(state, may_wait);
   if (result.is_posted()) return result;
@@ -78,22 +95,35 @@ bool rendezvous::is_lost(const operation& m) const {
 error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
   // A copy: after the insertion the state belongs to the thread that takes it out again.
   const operation outgoing = state->whole;
+  const open_bytes bytes = state->bytes;
   // In the table before the announcement leaves: the answer may come at once.
   const int owner = owner_of(outgoing);
   const uint32_t ticket = outgoing_.insert(state, owner);
   if (__builtin_expect(ticket == outgoing_.none, 0)) return errorcode_t::retry_nomem;
 
-  rts_header header{};
+  rts_open_header header{{}, bytes};
+  rts_header& announced = header.announced;
   if (outgoing.rcomp == 0) {
-    header.match = make_match_header(outgoing);
+    announced.match = make_match_header(outgoing);
   } else {
-    header.match.tag = outgoing.tag;
+    announced.match.tag = outgoing.tag;
   }
-  header.size = outgoing.size;
-  header.rcomp = outgoing.rcomp;
-  header.sender_ticket = ticket;
-  const net::op op = control_op(outgoing.rank, message_kind::rts, header);
+  announced.size = outgoing.size;
+  announced.rcomp = outgoing.rcomp;
+  announced.sender_ticket = ticket;
+  const bool opens = bytes.region.key != 0;
+  net::op op =
+      control_op(outgoing.rank, opens ? message_kind::rts_open : message_kind::rts, announced);
+  if (opens) {
+    op.buffer = &header.bytes;
+    op.size = sizeof(header.bytes);
+  }
   const error_t result = host_.try_submit(op, nullptr);
+  if (result.is_retry() && may_wait && opens) {
+    // The backlog keeps no more of a message than a header, but it keeps a state that begins anew.
+    if (outgoing_.take(ticket, owner) != nullptr) host_.backlog.push(state, backlog::side::sender);
+    return errorcode_t::posted_backlog;
+  }
   if (result.is_done() || result.is_posted() || (result.is_retry() && may_wait)) {
     if (result.is_retry()) host_.backlog.push(op, nullptr);
     // A rank may have failed before the state was there to be found.
@@ -158,6 +188,15 @@ void rendezvous::on_reject(int rank, const reject_header& header) {
   finish(state, errorcode_t::fatal);
 }
 
+void rendezvous::on_taken(int rank, uint32_t sender_ticket) {
+  outgoing_state* state = take(&outgoing_, sender_ticket, rank);
+  if (state == nullptr) {
+    LCI_LOG(error, "rank ", rank, " has taken a message that was never announced to it");
+    return;
+  }
+  finish(state, errorcode_t::done);
+}
+
 void rendezvous::finish(outgoing_state* state, errorcode_t code) {
   const operation outgoing = state->whole;
   if (state->registered) host_.end_use(state->use);
@@ -185,12 +224,31 @@ void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
 }
 
 void rendezvous::accept(const announcement& announced, const operation& incoming) {
+  incoming_state* const state = prepare(announced, incoming);
+  if (!announced.is_open()) {
+    if (!answer(state)) host_.backlog.push(state, backlog::side::receiver);
+    return;
+  }
+  operation& get = state->whole;
+  get.kind = net::op_kind::get;
+  get.remote = announced.bytes.region;
+  get.remote_offset = announced.bytes.offset;
+  get.local = state->use.local;
+  get.latency_critical = true;
+  const error_t result = state->start(host_, /*may_wait=*/true);
+  if (!result.is_posted()) state->finished(host_, result.errorcode);
+}
+
+rendezvous::incoming_state* rendezvous::prepare(const announcement& announced,
+                                                const operation& incoming) {
   incoming_state* state = incoming_pool_.make();
   state->of = this;
-  state->incoming = incoming;
+  state->whole = incoming;
   state->use.local = incoming.local;
   state->use.offset = incoming.local_offset;
-  state->registered = incoming.local.handle == 0;
+  state->registered =
+      incoming.local.handle == 0 &&
+      (!announced.is_open() || host_.net->limits(announced.rank).needs_registration);
   if (state->registered) {
     auto registered = host_.register_for_use(incoming.buffer, incoming.size);
     if (!registered.ok()) {
@@ -208,16 +266,28 @@ void rendezvous::accept(const announcement& announced, const operation& incoming
   }
   state->sender_ticket = announced.sender_ticket;
   open_.fetch_add(1, std::memory_order_relaxed);
-  if (!answer(state)) host_.backlog.push(state, backlog::side::receiver);
+  return state;
+}
+
+void rendezvous::incoming_state::finished(protocol_host& host, errorcode_t code) {
+  const bool failed = code == errorcode_t::fatal;
+  if (failed) {
+    const reject_header header{sender_ticket};
+    host.submit(control_op(whole.rank, message_kind::reject, header), nullptr);
+  } else {
+    const taken_header header{sender_ticket};
+    host.submit(control_op(whole.rank, message_kind::taken, header), nullptr);
+  }
+  of->finish(this, failed ? errorcode_t::fatal : errorcode_t::done);
 }
 
 bool rendezvous::answer(incoming_state* state) {
   // Before the insertion: after it the state belongs to the thread that takes it out again.
   rtr_header header{host_.network().remote_key(state->use.local), state->use.offset,
                     state->sender_ticket, 0};
-  const int rank = state->incoming.rank;
-  const bool collective = state->incoming.collective;
-  const int owner = owner_of(state->incoming);
+  const int rank = state->whole.rank;
+  const bool collective = state->whole.collective;
+  const int owner = owner_of(state->whole);
   const uint32_t ticket = incoming_.insert(state, owner);
   if (__builtin_expect(ticket == incoming_.none, 0)) return false;
   header.receiver_ticket = ticket;
@@ -234,9 +304,37 @@ bool rendezvous::answer(incoming_state* state) {
 
 bool rendezvous::incoming_state::try_begin(protocol_host&) {
   rendezvous& conversations = *of;
-  if (!conversations.is_lost(incoming)) return conversations.answer(this);
+  if (!conversations.is_lost(whole)) return conversations.answer(this);
   conversations.finish(this, errorcode_t::fatal);
   return true;
+}
+
+packet* rendezvous::take_early(const announcement& announced) {
+  const net::device_limits& limits = host_.net->limits(announced.rank);
+  if (announced.size > limits.max_send || limits.needs_registration) return nullptr;
+  packet* copy = nullptr;
+  try {
+    copy = host_.packets().get_for(announced.size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  net::op get;
+  get.kind = net::op_kind::get;
+  get.rank = announced.rank;
+  get.remote = announced.bytes.region;
+  const size_t most = std::min(host_.max_rma(), limits.max_rma);
+  for (size_t at = 0; at < announced.size; at += get.size) {
+    get.buffer = copy->payload() + at;
+    get.size = std::min(most, announced.size - at);
+    get.remote_offset = announced.bytes.offset + at;
+    if (!host_.net->post(get).is_done()) {
+      copy->put();
+      return nullptr;
+    }
+  }
+  const taken_header header{announced.sender_ticket};
+  host_.submit(control_op(announced.rank, message_kind::taken, header), nullptr);
+  return copy;
 }
 
 void rendezvous::reject(const announcement& announced) {
@@ -254,7 +352,7 @@ void rendezvous::on_end(int rank, uint32_t receiver_ticket) {
 }
 
 void rendezvous::finish(incoming_state* state, errorcode_t code) {
-  const operation incoming = state->incoming;
+  const operation incoming = state->whole;
   if (state->registered) host_.end_use(state->use);
   incoming_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);

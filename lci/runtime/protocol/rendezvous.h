@@ -13,6 +13,19 @@
 // and
 //     fin(its ticket)         ->    when it is complete.
 //
+// Where the network says that it is faster (net::device::is_got_sooner), the receiver gets the bytes
+// from the sender's memory:
+//
+//   sender                          receiver
+//     rts_open(tag, size, ticket,
+//              region)        ->
+//                                   finds room; get, get, ...
+//                             <-    taken(ticket)   or   reject(ticket)
+//     signals                       signals
+//
+// If no receive waits for such a message, and it is not too large to come by copy, the receiver
+// keeps a copy at once. So the sender completes without the receive, as if it had sent by copy.
+//
 // (SC'25 paper, section 5.3: zero copy.) A ticket names the state of a conversation on the rank
 // that gave it. One that names nothing, or another rank's conversation, is reported and dropped.
 // A device has 2^20 tickets for the messages that it sends, and as many for those that it receives.
@@ -47,7 +60,9 @@ struct announcement {
   uint32_t sender_ticket = 0;
   matching_policy_t policy = matching_policy_t::rank_tag;
   bool collective = false;
+  open_bytes bytes = {};  // where they are, if the receiver is to get them
 
+  bool is_open() const { return bytes.region.key != 0; }
   matching_key key() const { return {tag, rank, policy, collective}; }
 };
 
@@ -67,16 +82,24 @@ class rendezvous {
     incoming_.set_limit(tickets);
   }
 
+  // Sender: whether the receiver should get the bytes, which start() then opens to it.
+  bool opens(const operation& outgoing) const {
+    return __builtin_expect(outgoing.size >= smallest_open, 0) && is_opened(outgoing);
+  }
   // Sender: begins to send; the message's completion object will be signaled, with `fatal` if the
   // receiver can't take it. Answers a retry code, and has done nothing, when the announcement can't
   // leave now, or no ticket is free, and it may not wait in the backlog; `fatal` when the peer is
   // gone. Throws if the buffer can't be registered.
-  error_t start(const operation& outgoing, bool may_wait);
+  error_t start(const operation& outgoing, bool opens, bool may_wait);
 
   // Receiver: takes an announced message into incoming.buffer (incoming.size: the size announced),
   // then signals incoming.comp. Throws if the buffer can't be registered, after rejecting the
   // message.
   void accept(const announcement& announced, const operation& incoming);
+  // Receiver: gets the bytes of an open message that no receive waits for, as a copy, and tells the
+  // sender that they are taken. Null, and has done nothing, if the message is too large for that or
+  // the bytes can't be got now.
+  packet* take_early(const announcement& announced);
   // Receiver: the message can't be taken. The sender's operation ends with `fatal`.
   void reject(const announcement& announced);
 
@@ -85,6 +108,7 @@ class rendezvous {
   void on_am_announced(const announcement& announced, rcomp_t rcomp);
   void on_rtr(int rank, const rtr_header& header);
   void on_reject(int rank, const reject_header& header);
+  void on_taken(int rank, uint32_t sender_ticket);
   void on_end(int rank, uint32_t receiver_ticket);
 
   // Ends every conversation that waits for a rank that is gone, and those of collectives with any
@@ -103,18 +127,23 @@ class rendezvous {
     rendezvous* of = nullptr;
     bool registered = false;  // the local region is that of `use`
     registrations::use use;
+    open_bytes bytes;  // for the receiver to get; else empty
     uint32_t receiver_ticket = 0;
     void finished(protocol_host& host, errorcode_t code) override;
     bool try_begin(protocol_host& host) override;
   };
-  struct incoming_state final : postponed {
+  struct incoming_state final : pieces, postponed {
     rendezvous* of = nullptr;
-    bool try_begin(protocol_host& host) override;
-    operation incoming;
     uint32_t sender_ticket = 0;
     registrations::use use;   // of the program's registration, or
     bool registered = false;  // to be ended by us
+    void finished(protocol_host& host, errorcode_t code) override;
+    bool try_begin(protocol_host& host) override;
   };
+
+  // Bytes of a message that is_opened() may be true for.
+  static constexpr size_t smallest_open = 4096;
+  bool is_opened(const operation& outgoing) const;
 
   // In the tables: the other rank, collectives apart.
   int owner_of(const operation& m) const;
@@ -126,6 +155,9 @@ class rendezvous {
   // Sends the announcement: posted or posted_backlog. Answers retry_nomem, and has done nothing, if
   // no ticket is free; another retry code or fatal as start(). The state is the caller's then.
   error_t announce(outgoing_state* state, bool may_wait);
+  // Makes the state of an announced message, and registers its buffer unless the network can get
+  // into it as it is. Throws if it can't be registered, after rejecting the message.
+  incoming_state* prepare(const announcement& announced, const operation& incoming);
   // Answers an announcement. False, and has done nothing, if no ticket is free.
   bool answer(incoming_state* state);
   void finish(outgoing_state* state, errorcode_t code);

@@ -1,0 +1,53 @@
+#include "lci/net/shm/distance.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace lci::net::shm {
+namespace {
+
+using std::chrono::nanoseconds;
+
+void measure(distance* from, nanoseconds time, int times) {
+  for (int i = 0; i < times; ++i) from->measured(time);
+}
+
+TEST(Distance, IsNearUntilMostMeasurementsSayOtherwise) {
+  distance to_peer;
+  EXPECT_FALSE(to_peer.is_far());
+  measure(&to_peer, nanoseconds(140), 2);
+  EXPECT_FALSE(to_peer.is_far());
+  measure(&to_peer, nanoseconds(140), 2);
+  EXPECT_TRUE(to_peer.is_far());
+}
+
+TEST(Distance, FollowsAChange) {
+  distance to_peer;
+  measure(&to_peer, nanoseconds(400), 1000);
+  EXPECT_TRUE(to_peer.is_far());
+  measure(&to_peer, nanoseconds(50), distance::most_votes);
+  EXPECT_FALSE(to_peer.is_far());
+  measure(&to_peer, nanoseconds(50), 1000);
+  measure(&to_peer, nanoseconds(400), distance::most_votes);
+  EXPECT_TRUE(to_peer.is_far());
+}
+
+// The thread loses its processor now and then while it measures.
+TEST(Distance, FewLongMeasurementsChangeNothing) {
+  distance to_peer;
+  for (int i = 0; i < 1000; ++i) {
+    measure(&to_peer, nanoseconds(50), 2);
+    measure(&to_peer, std::chrono::milliseconds(4), 1);
+    EXPECT_FALSE(to_peer.is_far());
+  }
+}
+
+TEST(Distance, TimesThatRunBackAreShort) {
+  distance to_peer;
+  measure(&to_peer, nanoseconds(-5), 10);
+  EXPECT_FALSE(to_peer.is_far());
+}
+
+}  // namespace
+}  // namespace lci::net::shm
