@@ -102,8 +102,8 @@ class device {
   // may override it with a shorter implementation than post()'s. Answers done, retry_lock,
   // retry_nomem or fatal as post() does; or `retry`, when nothing happened and post() is the way:
   // the operation has more than limits(rank).max_inject bytes, or not less than
-  // limits(rank).rma_short, or needs a registration. Any size may be asked for. `where` is null for
-  // a send.
+  // limits(rank).rma_short, or needs a registration, or it is a send that is_got_sooner() says the
+  // receiver should get. Any size may be asked for. `where` is null for a send.
   virtual error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                              const remote_place* where);
 

@@ -101,8 +101,8 @@ void protocol_host::find_room_for_am(operation* incoming) {
   // An allocator of the program is asked for each lent message that is too large to come by copy.
   incoming->in_packet =
       wanted.zero_copy_am ||
-      (wanted.lend_am && (state.has_default_allocator() ||
-                          incoming->size <= net->limits(incoming->rank).max_send));
+      (wanted.lend_am &&
+       (state.has_default_allocator() || incoming->size <= net->limits(incoming->rank).max_send));
   if (!incoming->in_packet) {
     incoming->buffer = state.allocate(incoming->size, incoming->rank);
     return;

@@ -112,6 +112,11 @@ TEST_P(Conformance, AShortMessageHasAtMostTheBytesThatItsRankTakes) {
               return !result.is_retry() || result.errorcode == errorcode_t::retry;
             },
             check);
+        // It may say that the receiver should get the bytes, and takes them nevertheless.
+        if (self.dev.is_got_sooner(to, bytes.size()) && result.errorcode == errorcode_t::retry) {
+          result = self.post(make_op({to, op_kind::send}, imm, bytes.data(), bytes.size(), nullptr),
+                             check);
+        }
         EXPECT_EQ(result.errorcode, errorcode_t::done) << bytes.size() << " bytes";
         bytes.assign(bytes.size(), 0);  // the bytes belong to the caller again
       }
