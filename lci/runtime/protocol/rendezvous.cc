@@ -119,19 +119,16 @@ error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
     op.size = sizeof(header.bytes);
   }
   const error_t result = host_.try_submit(op, nullptr);
-  if (result.is_retry() && may_wait && opens) {
-    // The backlog keeps no more of a message than a header, but it keeps a state that begins anew.
-    if (outgoing_.take(ticket, owner) != nullptr) host_.backlog.push(state, backlog::side::sender);
-    return errorcode_t::posted_backlog;
-  }
-  if (result.is_done() || result.is_posted() || (result.is_retry() && may_wait)) {
-    if (result.is_retry()) host_.backlog.push(op, nullptr);
+  // The backlog keeps no more of a message than a header, so an open one begins anew.
+  const bool waits = result.is_retry() && may_wait && !opens;
+  if (result.is_done() || result.is_posted() || waits) {
+    if (waits) host_.backlog.push(op, nullptr);
     // A rank may have failed before the state was there to be found.
     if (outgoing.collective && host_.state.any_failed() &&
         outgoing_.take(ticket, owner) != nullptr) {
       finish(state, errorcode_t::fatal);
     }
-    return result.is_retry() ? errorcode_t::posted_backlog : errorcode_t::posted;
+    return waits ? errorcode_t::posted_backlog : errorcode_t::posted;
   }
   // If the state is no longer there, the peer's failure has been found in between, and fail_peer
   // has signaled: then the operation counts as posted.
@@ -272,6 +269,10 @@ rendezvous::incoming_state* rendezvous::prepare(const announcement& announced,
 void rendezvous::incoming_state::finished(protocol_host& host, errorcode_t code) {
   const bool failed = code == errorcode_t::fatal;
   if (failed) {
+    if (!host.state.has_failed(whole.rank)) {
+      LCI_LOG(error, "can't read a message of ", whole.size, " bytes in the memory of rank ",
+              whole.rank);
+    }
     const reject_header header{sender_ticket};
     host.submit(control_op(whole.rank, message_kind::reject, header), nullptr);
   } else {

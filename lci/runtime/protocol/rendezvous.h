@@ -153,7 +153,8 @@ class rendezvous {
   // Its peer is gone, or a rank that its collective needs.
   bool is_lost(const operation& m) const;
   // Sends the announcement: posted or posted_backlog. Answers retry_nomem, and has done nothing, if
-  // no ticket is free; another retry code or fatal as start(). The state is the caller's then.
+  // no ticket is free; another retry code or fatal as start(), and of an open message a retry code
+  // even if it may wait. The state is the caller's then.
   error_t announce(outgoing_state* state, bool may_wait);
   // Makes the state of an announced message, and registers its buffer unless the network can get
   // into it as it is. Throws if it can't be registered, after rejecting the message.
