@@ -53,7 +53,8 @@ def point_words(op, point):
         # Each rank has a core for all its threads: else it is chance whether two that wait for each other share one.
         "bind": "core",
     }
-    return [word for name, value in options.items() for word in ("--" + name, str(value))]
+    words = [word for name, value in options.items() for word in ("--" + name, str(value))]
+    return words + ["--read"] * point.read
 
 
 def lci_command(programs, op, devices, completion, point, iterations, ranks=2):
@@ -326,7 +327,7 @@ CONTESTANTS = [
     forked("ring", "limit: a ring in shared memory", "limit", "physical", "ring",
            lambda point: point.test != "bandwidth" and point.size <= 56, window=4096),
     forked("copy", "limit: pipelined copy", "limit", "physical", "copy",
-           lambda point: point.threads == 1 and point.test != "rate" and point.size > 56),
+           lambda point: point.threads == 1 and point.test != "rate" and point.size > 56 and not point.read),
     forked("vm_readv", "limit: process_vm_readv", "limit", "physical", "vm_readv",
            lambda point: point.threads == 1 and point.test == "bandwidth"),
     # Through the kernel's TCP, as between machines.

@@ -132,6 +132,14 @@ class ContestantsTest(unittest.TestCase):
             "L -n 2 P --op send --test bandwidth --size 65536 --threads 1 --window 16 --bind core --devices dedicated "
             "--completion sync --iters 123 --format json")
 
+    def test_receivers_read_where_the_point_says_so(self):
+        read = [point for point in points.all_points() if point.read]
+        self.assertEqual([point.size for point in read], [16384, 65536, 262144])
+        self.assertEqual(read[0].name, "latency of 16 KiB, 1 thread a rank, read by the receiver")
+        for point in read:
+            self.assertIn("--read", contestants.pair_words("tag", point))
+        self.assertNotIn("--read", contestants.pair_words("tag", points.make_point("latency", 16384, 1)))
+
     def test_more_threads_than_cores_are_not_bound(self):
         command = contestants.pair_words("tag", points.make_point("latency", 8, 2))
         self.assertEqual(" ".join(command),

@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "benchmarks/compare/pair_options.h"
+#include "benchmarks/perf/read_bytes.h"
 
 namespace compare {
 
@@ -186,6 +187,7 @@ class pair_bench {
     if (transport_.rank() == 1) {
       for (bool last = false; !last; ++*number) {
         connection.receive(in, size);
+        if (options_.read) perf::read_bytes(in, size);
         last = check(in, *number);
         stamp(out, *number);
         connection.send(out, size);
@@ -198,6 +200,7 @@ class pair_bench {
       stamp(out, *number | (last ? last_mark : 0));
       connection.send(out, size);
       connection.receive(in, size);
+      if (options_.read) perf::read_bytes(in, size);
       check(in, *number);
       const uint64_t end = ticks();
       if (state->round_trips.size() < most_samples) {

@@ -38,7 +38,10 @@ cli::command command_of(const std::vector<std::string>& ops, options_t* options)
            {"--threads", "T", "threads of each rank", cli::number(1, 64, &options->threads)},
            {"--window", "W", "messages before the receiver answers", window},
            {"--seconds", "S", "duration of the measurement", cli::real(0, 60, &options->seconds)},
-           {"--bind", "B", "what ranks are bound to", cli::choice(bindings, &options->bind_core)}}};
+           {"--bind", "B", "what ranks are bound to", cli::choice(bindings, &options->bind_core)},
+           {"--read", "",
+            "with --test latency: the receiver reads every byte of a message before it answers",
+            cli::flag(&options->read)}}};
 }
 
 }  // namespace
@@ -51,6 +54,7 @@ std::string parse_options(int argc, char** argv, const std::vector<std::string>&
   } catch (const cli::usage_error& error) {
     return error.what();
   }
+  if (options->read && options->test != test_t::latency) return "--read: is for --test latency";
   return options->op.empty() ? "--op is missing" : "";
 }
 

@@ -19,13 +19,14 @@ struct options_t {
   size_t size = 8;       // bytes of a message
   int threads = 1;       // of each of the two ranks; thread t talks to thread t
   int window = 64;       // messages before the receiver answers; rate and bandwidth only
+  bool read = false;     // latency: with the reading of each message
   double seconds = 0.1;  // that the measurement takes
   bool bind_core =
       true;  // rank r on the r-th processor that this process may use; else the kernel decides
 };
 
 // Parses --op NAME --test latency|rate|bandwidth --size N --threads T --window W --seconds S --bind
-// core|none. Returns what is wrong, naming the option, or the help that was asked for; empty:
+// core|none --read. Returns what is wrong, naming the option, or the help that was asked for; empty:
 // neither.
 std::string parse_options(int argc, char** argv, const std::vector<std::string>& ops,
                           options_t* options);

@@ -36,6 +36,14 @@ TEST(ParseOptions, TakesEveryOption) {
   EXPECT_FALSE(options.bind_core);
 }
 
+TEST(ParseOptions, MessagesAreReadWhereOneIsUnderWay) {
+  options_t options;
+  EXPECT_EQ(parse({"--op", "copy", "--read"}, &options), "");
+  EXPECT_TRUE(options.read);
+  EXPECT_EQ(parse({"--op", "copy", "--test", "rate", "--read"}, &options),
+            "--read: is for --test latency");
+}
+
 TEST(ParseOptions, NamesWhatIsWrong) {
   for (const auto& words :
        std::vector<std::vector<std::string>>{{"--op", "line"},

@@ -19,6 +19,7 @@ class Point(NamedTuple):
     ranks: int = 2
     overlap: bool = False  # of a collective operation: measured with computation as well
     hosts: int = 1  # that the ranks of a collective operation are spread over, as many on each
+    read: bool = False  # latency: with the reading of every byte of a message by its receiver
 
     @property
     def is_collective(self):
@@ -48,7 +49,8 @@ class Point(NamedTuple):
             where = " on %d hosts" % self.hosts if self.hosts > 1 else ""
             return "%s%s, %d ranks%s" % ("overlap of " if self.overlap else "", what, self.ranks, where)
         threads = plural(self.threads, "thread")
-        return "%s of %s, %s a rank%s" % (self.test, size_name(self.size), threads, self.depth)
+        read = ", read by the receiver" if self.read else ""
+        return "%s of %s, %s a rank%s%s" % (self.test, size_name(self.size), threads, self.depth, read)
 
 
 class Metric(NamedTuple):
@@ -121,6 +123,8 @@ TABLE = [
 LATENCY_SIZES = [8, 64, 1024, 4096, 16384, 65536]
 BANDWIDTH_SIZES = [1024, 4096, 16384, 65536, 262144, 1 << 20]
 RATE_THREADS = [1, 2, 4, 8]
+# Large messages are not in the caches of the receiver's processor just because they have arrived.
+READ_SIZES = [16384, 65536, 262144]
 
 
 # Of the calls of collective operations.
@@ -185,4 +189,6 @@ def all_points(quick=False):
         wanted += [row("rate", 8, threads) for threads in RATE_THREADS]
         # Of the tables and plots together, each once.
         wanted = list(dict.fromkeys(wanted))
-    return [make_point(*one, quick=quick) for one in wanted]
+    read = [] if quick else READ_SIZES
+    return ([make_point(*one, quick=quick) for one in wanted] +
+            [make_point("latency", size, 1)._replace(read=True) for size in read])

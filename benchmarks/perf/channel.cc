@@ -28,6 +28,7 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
       op_(chosen.op),
       one_sided_(is_one_sided(chosen.op)),
       validate_(chosen.validate),
+      read_(chosen.read),
       lent_(lends(chosen)),
       in_packets_(chosen.buffers == buffer_kind::packet),
       seed_(chosen.payload_seed),

@@ -92,9 +92,13 @@ class channel final : private message_sink {
     if (plans_) return plans_->has_arrived(batch);
     return one_sided_ ? next_is_complete() : arrivals_[static_cast<size_t>(batch)]->round_is_over();
   }
-  // After that: checks it.
+  // After that: checks it, or reads it.
   void check_batch(int batch) {
-    if (validate_) check_arrived(batch);
+    if (validate_) {
+      check_arrived(batch);
+    } else if (read_ && op_ == operation::send) {
+      read_payload(landing(first_slot(batch)), size());
+    }
   }
   void acknowledge();
 
@@ -142,6 +146,7 @@ class channel final : private message_sink {
   const operation op_;
   const bool one_sided_;
   const bool validate_;
+  const bool read_;
   const bool lent_;
   const bool in_packets_;  // active messages that are not lent
   const uint64_t seed_;

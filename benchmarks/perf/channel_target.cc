@@ -82,6 +82,7 @@ void channel::check_arrived(int batch) {
 void channel::take_otherwise(const lci::status_t& status) {
   if (__builtin_expect(validate_, 0)) check(status);
   if (lent_) return;
+  if (read_) read_payload(status.buffer, status.size);
   if (in_packets_) {
     lci::put_upacket(status.buffer);
   } else {

@@ -168,6 +168,10 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
               {"--validate", "",
                "write the bytes of every message anew and check them, which the results include",
                cli::flag(&chosen->validate)},
+              {"--read", "",
+               "with --test latency of --op am or send: the receiver reads every byte of a message "
+               "before it answers (of an active message that is lent, always)",
+               cli::flag(&chosen->read)},
               backend_option(&chosen->backend),
               binding_option(&chosen->bind),
               {"--memory", "M", "what put, get and atomic operations reach",
@@ -221,6 +225,16 @@ void check_buffers(const options& chosen) {
     throw usage_error(absl::StrCat("--buffers ", name_of(chosen.buffers), ": --completion ",
                                    name_of(chosen.completion), " is lent messages; only queue and ",
                                    "sync need buffers"));
+  }
+}
+
+void check_read(const options& chosen) {
+  if (!chosen.read) return;
+  if (chosen.test != test_kind::latency) {
+    throw usage_error(absl::StrCat("--read: is for --test latency, not ", name_of(chosen.test)));
+  }
+  if (chosen.op != operation::am && chosen.op != operation::send) {
+    throw usage_error(absl::StrCat("--read: is for --op am and send, not ", name_of(chosen.op)));
   }
 }
 
@@ -293,6 +307,7 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   chosen.completion = completion_for(chosen.op, completion);
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
   check_buffers(chosen);
+  check_read(chosen);
   check_collective_only(chosen);
   if (chosen.iters > 0 && chosen.seconds > 0) {
     throw usage_error("--time and --iters: only one of them can say how long a run is");
@@ -377,9 +392,9 @@ std::string describe(const options& chosen) {
       name_of(chosen.op), " ", name_of(chosen.test), " sizes ", absl::StrJoin(chosen.sizes, ","),
       " threads ", chosen.threads, " devices ", chosen.device_count, " completion ",
       name_of(chosen.completion), " window ", chosen.window, " iters ", chosen.iters, " time ",
-      chosen.seconds, " warmup ", chosen.warmup, " validate ", chosen.validate ? 1 : 0, " bind ",
-      name_of(chosen.bind), " memory ", name_of(chosen.memory), " buffers ",
-      name_of(chosen.buffers), " persistent ", chosen.persistent ? 1 : 0, " overlap ",
+      chosen.seconds, " warmup ", chosen.warmup, " validate ", chosen.validate ? 1 : 0, " read ",
+      chosen.read ? 1 : 0, " bind ", name_of(chosen.bind), " memory ", name_of(chosen.memory),
+      " buffers ", name_of(chosen.buffers), " persistent ", chosen.persistent ? 1 : 0, " overlap ",
       chosen.overlap ? 1 : 0, " progress calls ", chosen.progress_calls, " yield ", chosen.yield,
       " stats ", chosen.stats ? 1 : 0);
 }

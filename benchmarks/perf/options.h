@@ -68,6 +68,7 @@ struct options {
   double seconds = 0;   // that a measured run takes; 0: as long as its iterations
   int64_t warmup = -1;  // -1: a tenth of the iterations, and none where `seconds` is given
   bool validate = false;
+  bool read = false;  // latency of a send or an active message: with the reading of its bytes
   lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
   binding bind = binding::core;
   memory_kind memory = memory_kind::registered;

@@ -177,15 +177,26 @@ TEST(options, a_run_may_be_as_long_as_a_time) {
   EXPECT_EQ(error_of({"--time", "0"}), "--time 0: must be a number from 0.001 to 86400");
 }
 
+TEST(options, messages_are_read_where_one_is_under_way) {
+  EXPECT_FALSE(parse({}).read);
+  EXPECT_TRUE(parse({"--op", "send", "--read"}).read);
+  EXPECT_TRUE(parse({"--op", "am", "--read"}).read);
+  EXPECT_THAT(error_of({"--op", "send", "--test", "bandwidth", "--read"}),
+              HasSubstr("--read: is for --test latency, not bandwidth"));
+  EXPECT_THAT(error_of({"--op", "put", "--read"}),
+              HasSubstr("--read: is for --op am and send, not put"));
+}
+
 TEST(options, help_is_found_among_others) {
   for (const char* word : {"--help", "-h"}) {
     cli::request wanted;
     parse({"--op", "send", word}, &wanted);
     EXPECT_EQ(wanted, cli::request::help) << word;
   }
-  for (const char* word : {"--op", "--test", "--size", "--threads", "--devices", "--completion",
-                           "--window", "--iters", "--time", "--warmup", "--validate", "--backend",
-                           "--bind", "--memory", "--buffers", "--yield", "--stats", "--format"}) {
+  for (const char* word :
+       {"--op", "--test", "--size", "--threads", "--devices", "--completion", "--window", "--iters",
+        "--time", "--warmup", "--validate", "--read", "--backend", "--bind", "--memory",
+        "--buffers", "--yield", "--stats", "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }
@@ -276,6 +287,7 @@ TEST(options, ranks_can_see_that_theirs_differ) {
                                              {"--time", "3"},
                                              {"--yield", "64"},
                                              {"--stats"},
+                                             {"--read"},
                                              {"--validate"}}) {
     EXPECT_NE(describe(parse(other)), usual) << other[0];
   }

@@ -49,6 +49,7 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"processor", where.processor, true},
       {"version", where.version, true},
       {"persistent", chosen.persistent ? "true" : "false", false},
+      {"read", chosen.read ? "true" : "false", false},
   };
   if (!chosen.overlap) return all;
   const overlap_figures& overlap = result.overlap;
@@ -122,6 +123,7 @@ std::string text_header(const surroundings& where) {
   absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), ", memory ",
                   name_of(chosen.memory), ", buffers ", name_of(chosen.buffers), "\n");
   if (chosen.validate) absl::StrAppend(&text, "# data validated, which the figures include\n");
+  if (chosen.read) absl::StrAppend(&text, "# data read, which the figures include\n");
   if (chosen.overlap) return text + overlap_titles(chosen);
   absl::StrAppend(&text, "# User and System: processor time of all ranks in us per message\n");
   if (!is_about_time(chosen.test)) {

@@ -90,7 +90,7 @@ TEST(output, json_is_an_object_a_line) {
       R"("latency_us_max": 1234.5, "messages_per_s": 12345678.4, "bytes_per_s": 50567898726.4, )"
       R"("cpu_user_us": 0.3125, "cpu_system_us": 0.0625, )"
       R"_("clock_ns": 20.5, "processor": "A \"fast\" CPU, new (8 processors)", )_"
-      R"("version": "1.2.3", "persistent": false})"
+      R"("version": "1.2.3", "persistent": false, "read": false})"
       "\n";
   EXPECT_EQ(line(where, some_figures()), expected);
 }
@@ -109,14 +109,14 @@ TEST(output, csv_has_the_same_fields) {
             "validate,bind,memory,buffers,yield,latency_us_mean,latency_us_p50,latency_us_p90,"
             "latency_us_p99,latency_us_p999,latency_us_max,messages_per_s,bytes_per_s,cpu_user_us,"
             "cpu_system_us,clock_ns,processor,"
-            "version,persistent\n");
+            "version,persistent,read\n");
   EXPECT_EQ(
       line(where, some_figures()),
       "put_signal,latency,4096,4,dedicated,4,shm,6,queue,64,1000,false,core,registered,malloc,0,"
       "1.5,1.25,2,3.125,40,1234.5,12345678.4,50567898726.4,0.3125,0.0625,20.5,\"A \"\"fast\"\" "
       "CPU, new (8 "
       "processors)\","
-      "1.2.3,false\n");
+      "1.2.3,false,false\n");
 }
 
 surroundings of_overlap(output_format format) {
@@ -154,13 +154,13 @@ TEST(output, text_of_overlap_has_columns_of_its_own) {
 
 TEST(output, csv_and_json_of_overlap_have_further_fields) {
   EXPECT_THAT(header(of_overlap(output_format::csv)),
-              HasSubstr(",version,persistent,progress_calls,overlap_percent,total_us,start_us,"
+              HasSubstr(",version,persistent,read,progress_calls,overlap_percent,total_us,start_us,"
                         "compute_us,progress_us,wait_us\n"));
   EXPECT_THAT(line(of_overlap(output_format::csv), with_overlap()),
-              HasSubstr(",1.2.3,true,9,87.5,1.75,0.125,1.5625,0.03125,0.0625\n"));
+              HasSubstr(",1.2.3,true,false,9,87.5,1.75,0.125,1.5625,0.03125,0.0625\n"));
   const std::string fields =
-      R"("persistent": true, "progress_calls": 9, "overlap_percent": 87.5, "total_us": 1.75, )"
-      R"("start_us": 0.125, "compute_us": 1.5625, "progress_us": 0.03125, "wait_us": 0.0625})";
+      R"("persistent": true, "read": false, "progress_calls": 9, "overlap_percent": 87.5, )"
+      R"("total_us": 1.75, "start_us": 0.125, "compute_us": 1.5625, "progress_us": 0.03125, "wait_us": 0.0625})";
   EXPECT_THAT(line(of_overlap(output_format::json), with_overlap()), HasSubstr(fields));
 }
 

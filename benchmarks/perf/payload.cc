@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "benchmarks/perf/read_bytes.h"
 
 namespace perf {
 namespace {
@@ -57,13 +58,6 @@ void check_payload(const payload_key& key, const void* buffer, size_t size) {
   }
 }
 
-void read_long_payload(const unsigned char* from, size_t size) {
-  unsigned char here[1024];
-  for (size_t at = 0; at < size; at += sizeof(here)) {
-    std::memcpy(here, from + at, std::min(sizeof(here), size - at));
-    // For all that the compiler knows, what is read is used.
-    asm volatile("" : : "r"(here) : "memory");
-  }
-}
+void read_long_payload(const void* from, size_t size) { read_bytes(from, size); }
 
 }  // namespace perf

@@ -27,7 +27,7 @@ void fill_payload(const payload_key& key, void* buffer, size_t size);
 // Throws payload_error.
 void check_payload(const payload_key& key, const void* buffer, size_t size);
 
-void read_long_payload(const unsigned char* from, size_t size);
+void read_long_payload(const void* from, size_t size);
 
 // Reads every byte, so that the bytes are in the caches of this processor when it returns.
 inline void read_payload(const void* buffer, size_t size) {

@@ -1,4 +1,4 @@
-// Both rendezvous protocols, and messages of more than 4 GiB.
+// The rendezvous protocols, and messages of more than 4 GiB.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,8 +41,10 @@ void exchange_messages(rank_under_test& self, const std::vector<size_t>& sizes) 
   }
 }
 
-TEST(Rendezvous, BothProtocols) {
-  for (auto protocol : {attr_rdv_protocol_t::write, attr_rdv_protocol_t::writeimm}) {
+// auto_select: the receiver gets the bytes where the network says that this is faster.
+TEST(Rendezvous, EveryProtocol) {
+  for (auto protocol : {attr_rdv_protocol_t::auto_select, attr_rdv_protocol_t::write,
+                        attr_rdv_protocol_t::writeimm}) {
     for (size_t max_msg_size : {size_t{1} << 30, size_t{4096}}) {
       runtime_attr_t attr;
       attr.rdv_protocol = protocol;
@@ -56,22 +58,6 @@ TEST(Rendezvous, BothProtocols) {
           },
           defaults, attr);
     }
-  }
-}
-
-// The receiver gets the bytes where the network says that this is faster, and else the sender puts
-// them.
-TEST(Rendezvous, TheProtocolThatIsFaster) {
-  for (size_t max_msg_size : {size_t{1} << 30, size_t{4096}}) {
-    global_attr_t defaults;
-    defaults.max_msg_size = max_msg_size;
-    run(
-        3,
-        [](rank_under_test& self) {
-          exchange_messages(self, {less_if_simulated<size_t>(40000, 8300),
-                                   less_if_simulated<size_t>(100000, 9001)});
-        },
-        defaults);
   }
 }
 
