@@ -167,6 +167,7 @@ set(LCI_SOURCES
   lci/runtime/protocol/raw.cc
   lci/runtime/protocol/rendezvous.cc
   lci/runtime/protocol/rma.cc
+  lci/runtime/resources/loose_packets.cc
   lci/runtime/resources/net_context.cc
   lci/runtime/resources/open_memory.cc
   lci/runtime/resources/packet.cc
