@@ -297,24 +297,18 @@ size_t matching_engine::on_eager(const net::completion* messages, size_t count,
                                                                      const matching_key& key,
                                                                      const void* bytes,
                                                                      size_t size) {
-  packet* const copy = size > 0 ? packets.get_for(size) : nullptr;
-  if (size > 0) base::copy_data(copy->payload(), bytes, size);
-  return keep(copy, key, size);
-}
-
-// `bytes`: null if there are none.
-matching_engine::unexpected* matching_engine::keep(packet* bytes, const matching_key& key,
-                                                   size_t size) {
-  unexpected* arrived;
-  try {
-    arrived = unexpected_.make();
-  } catch (...) {
-    if (bytes != nullptr) bytes->put();
-    throw;
+  unexpected* arrived = unexpected_.make();
+  arrived->bytes = nullptr;
+  if (size > 0) {
+    try {
+      arrived->bytes = packets.get_for(size);
+    } catch (...) {
+      unexpected_.recycle(arrived);
+      throw;
+    }
+    base::copy_data(arrived->bytes->payload(), bytes, size);
   }
-  arrived->bytes = bytes;
   arrived->key = key;
-  arrived->announced = {};
   arrived->announced.rank = key.rank;
   arrived->announced.tag = key.tag;
   arrived->announced.size = size;
@@ -331,16 +325,12 @@ void matching_engine::count_unexpected(size_t size) {
 void matching_engine::on_announced(rendezvous& conversations, const announcement& announced) {
   const matching_key key = announced.key();
   entry* match = find_or_wait(key, entry_type::send, [&] {
-    if (announced.is_open()) {
-      packet* const copy = conversations.take_early(announced);
-      if (copy != nullptr) return keep(copy, key, announced.size);
-    }
     unexpected* arrived = unexpected_.make();
     arrived->key = key;
     arrived->conversations = &conversations;
     arrived->announced = announced;
-    arrived->bytes = nullptr;
-    arrived->eager = false;
+    arrived->bytes = announced.is_open() ? conversations.take_early(announced) : nullptr;
+    arrived->eager = arrived->bytes != nullptr;
     count_unexpected(announced.size);
     return arrived;
   });

@@ -180,7 +180,6 @@ class matching_engine : public live_object {
   void count_unexpected(size_t size);
   unexpected* keep(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,
                    size_t size);
-  unexpected* keep(packet* bytes, const matching_key& key, size_t size);
   void accept(rendezvous& conversations, const receive& incoming, const announcement& announced);
   status_t refuse(const receive& incoming, int rank, tag_t tag, size_t size);
   status_t copy_in(const receive& incoming, int rank, tag_t tag, const void* bytes, size_t size);
