@@ -108,7 +108,7 @@ TEST(collective_operations, overlap_is_measured_for_a_time) {
   ASSERT_EQ(result.code, 0) << result.text;
   const std::vector<std::string> lines = lines_of(result.text);
   ASSERT_EQ(lines.size(), 3U) << result.text;
-  EXPECT_THAT(lines[0], HasSubstr(",persistent,progress_calls,overlap_percent,total_us,"));
+  EXPECT_THAT(lines[0], HasSubstr(",persistent,read,progress_calls,overlap_percent,total_us,"));
   EXPECT_THAT(lines[1], StartsWith("allreduce,latency,8,"));
 }
 
