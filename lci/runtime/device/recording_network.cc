@@ -81,6 +81,11 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
   const auto set_owner = [out](const match_header& match) {
     if (match.collective != 0) out->flags |= event::of_library;
   };
+  const auto set_announced = [&](const rts_header& header) {
+    set(wire_form::ready_to_send, header.size, header.match.tag,
+        pair_of(header.sender_ticket, header.rcomp));
+    set_owner(header.match);
+  };
   const overloaded describe_header = {
       [&](const am_header& header) {
         set(wire_form::active_message, without(sizeof(header)), header.tag, header.rcomp);
@@ -89,16 +94,8 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
         set(wire_form::tagged, without(sizeof(header)), header.tag, header.engine);
         set_owner(header);
       },
-      [&](const rts_header& header) {
-        set(wire_form::ready_to_send, header.size, header.match.tag,
-            pair_of(header.sender_ticket, header.rcomp));
-        set_owner(header.match);
-      },
-      [&](const rts_open_header& header) {
-        set(wire_form::ready_to_send, header.announced.size, header.announced.match.tag,
-            pair_of(header.announced.sender_ticket, header.announced.rcomp));
-        set_owner(header.announced.match);
-      },
+      set_announced,
+      [&](const rts_open_header& header) { set_announced(header.announced); },
       [&](const taken_header& header) { set(wire_form::taken, 0, 0, header.sender_ticket); },
       [&](const rtr_header& header) {
         set(wire_form::ready_to_receive, 0, 0,
