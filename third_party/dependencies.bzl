@@ -3,17 +3,6 @@
 load(":forwarding_rules.bzl", "forwarding_rules_cc", "forwarding_rules_shell")
 load(":system_library.bzl", "system_absl", "system_library")
 
-_HEADER_ONLY = """
-load("@rules_cc//cc:defs.bzl", "cc_library")
-
-cc_library(
-    name = "{name}",
-    hdrs = glob(["include/**"]),
-    includes = ["include"],
-    visibility = ["//visibility:public"],
-)
-"""
-
 # The headers alone are for who loads the library only when it is wanted.
 _SHARED = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
@@ -130,11 +119,6 @@ _LIBRARIES = {
         headers = ["fftw3.h"],
         package = "libfftw3-dev",
     ),
-    "libcuckoo": dict(
-        build = _HEADER_ONLY.format(name = "libcuckoo"),
-        headers = ["libcuckoo"],
-        package = "libcuckoo-dev",
-    ),
     "libfabric": dict(
         build = _SHARED.format(name = "libfabric", library = "fabric"),
         headers = ["rdma/fabric.h"] + ["rdma/fi_%s.h" % part for part in [
@@ -183,7 +167,7 @@ def lci_dependencies():
 
     Call it after the consumer's own declarations. Repositories: rules_cc and rules_shell, which stand
     for the rules that an old Bazel has built in; com_google_absl, com_google_googletest,
-    com_github_google_benchmark, libfabric, rdma_core, zlib, libcuckoo and fftw.
+    com_github_google_benchmark, libfabric, rdma_core, zlib and fftw.
     """
     existing = native.existing_rules()
     if "rules_cc" not in existing:

@@ -69,6 +69,7 @@ system_library = repository_rule(
 # The targets of Abseil that the tools, benchmarks and examples use, by package. Debian's .pc files have
 # the same names with "absl_" in front. The library itself does not use Abseil.
 _ABSL_TARGETS = {
+    "container": ["flat_hash_map"],
     "strings": ["str_format", "strings"],
     "types": ["optional"],
 }

@@ -1,11 +1,10 @@
 #include "examples/kmer/count_job.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,13 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "examples/kmer/bin_counter.h"
 #include "examples/kmer/distributor.h"
 #include "examples/kmer/input.h"
-#include "examples/kmer/kmer_counter.h"
+#include "examples/kmer/kmer_bins.h"
 #include "examples/kmer/output.h"
 #include "examples/kmer/phases.h"
 #include "examples/kmer/progress_bar.h"
-#include "examples/kmer/read_cache.h"
 
 namespace kmer {
 namespace {
@@ -34,20 +33,12 @@ size_t choose_chunk_bytes(const std::vector<input_file>& files, int ranks, int t
   return std::clamp<size_t>(bytes / pieces, 64 << 10, 1 << 20);
 }
 
-// Of one rank. Sequencing data holds about one different k-mer for five bases (each base of the
-// genome is read many times; each error makes up to k new k-mers), and a layer of the filter works
-// well with ten bits for each.
-size_t choose_bloom_bytes(const options& chosen, const std::vector<input_file>& files, int ranks) {
-  const uint64_t wanted =
-      chosen.bloom_bytes.value_or(std::max<uint64_t>(estimate_bases(files) / 2, uint64_t{1} << 20));
-  return std::max<uint64_t>(1, wanted / static_cast<uint64_t>(ranks));
-}
-
-uint64_t choose_cache_bytes(const options& chosen, int ranks) {
-  if (chosen.cache_bytes) return *chosen.cache_bytes;
-  const auto memory =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return memory / 4 / static_cast<uint64_t>(ranks);
+// Of each rank. The table of a bin then fits into the second cache of a processor, also if most of
+// its k-mers differ.
+size_t choose_bins(const std::vector<input_file>& files, int ranks) {
+  constexpr uint64_t kmers_of_a_bin = 32 << 10;
+  const uint64_t all = estimate_bases(files) / kmers_of_a_bin;
+  return std::clamp<uint64_t>(all / static_cast<uint64_t>(ranks), 1, record::max_bins);
 }
 
 struct timed_step {
@@ -55,37 +46,31 @@ struct timed_step {
   double seconds;
 };
 
-template <class Word>
 class count_job {
  public:
   count_job(const options& chosen, exchange* network)
       : chosen_(chosen),
         network_(network),
         bar_(network->rank() == 0 ? chosen.progress : when::never),
-        cache_(choose_cache_bytes(chosen, network->ranks())),
         histogram_(chosen.histogram_high),
         phases_(network, chosen.threads,
                 {[](const message&) {},
-                 [this](const message& incoming) { unpack<Word>(incoming, add_); },
-                 [this](const message& incoming) { unpack<Word>(incoming, count_); },
+                 [this](const message& incoming) { unpack(incoming, bins_.get()); },
                  [this](const message& incoming) {
                    table_->write(absl::string_view(incoming.bytes.get(), incoming.size));
                  },
                  [](const message&) {}}) {}
 
   outcome run() {
-    const bool good =
-        step(
-            "open", [this](int thread) { open(thread); }, [this] { make_counter(); }) &&
-        step(
-            "filter", [this](int thread) { first_pass(thread); }, [this] { begin_counting(); }) &&
-        step(
-            "count", [this](int thread) { second_pass(thread); }, [] {}) &&
-        step(
-            "gather", [this](int thread) { gather(thread); }, [] {}) &&
-        sum_up() &&
-        step(
-            "write", [this](int thread) { write(thread); }, [] {});
+    const bool good = step(
+                          "open", [this](int thread) { open(thread); }, [this] { make_bins(); }) &&
+                      step(
+                          "divide", [this](int thread) { divide(thread); }, [] {}) &&
+                      step(
+                          "count", [this](int thread) { count(thread); }, [] {}) &&
+                      sum_up() &&
+                      step(
+                          "write", [this](int thread) { write(thread); }, [] {});
     bar_.clear();
     if (!good) return {false, phases_.reason()};
     return {true, phases_.rank() == 0 ? summary() : ""};
@@ -106,7 +91,7 @@ class count_job {
   void open(int thread) {
     if (thread != 0) return;
     std::vector<input_file> files = examine(chosen_.files);
-    bloom_bytes_ = choose_bloom_bytes(chosen_, files, phases_.ranks());
+    bins_wanted_ = choose_bins(files, phases_.ranks());
     const size_t chunk = choose_chunk_bytes(files, phases_.ranks(), phases_.threads());
     input_ = std::make_unique<input>(std::move(files), phases_.rank(), phases_.ranks(), chunk);
     if (phases_.rank() != 0) return;
@@ -117,86 +102,69 @@ class count_job {
     }
   }
 
-  void make_counter() { counter_ = std::make_unique<kmer_counter<Word>>(bloom_bytes_); }
+  void make_bins() { bins_ = std::make_unique<kmer_bins>(chosen_.k, bins_wanted_); }
 
-  // The passes.
+  // Dividing the input among the bins of all ranks.
 
-  // Sends the k-mers of what the input gives; keep(unit, reads) is called for each piece first.
-  template <class Keep>
-  void read_input(int thread, distributor<Word>* to, read_counts* counts, Keep&& keep) {
+  void divide(int thread) {
+    distributor to(&phases_, thread, chosen_.k, chosen_.buffer_bytes, bins_.get());
+    super_kmer_finder finder(chosen_.k);
+    read_counts counts;
+    uint64_t kmers = 0;
     text_unit unit;
     packed_reads reads(chosen_.k);
     while (!phases_.stopped()) {
       const input::answer answer = input_->next(&unit);
-      if (answer == input::answer::end) return;
-      if (answer == input::answer::busy) {
-        phases_.serve(thread);
-        continue;
+      if (answer == input::answer::end) break;
+      if (answer == input::answer::unit) {
+        reads.clear();
+        input_->parse(unit, chosen_.k, &reads, &counts);
+        kmers += reads.kmers();
+        reads.for_each_stretch([&](const uint64_t* words, size_t length) {
+          finder.for_each(words, length, [&to](const super_kmer& run) { to.push(run); });
+        });
       }
-      reads.clear();
-      input_->parse(unit, chosen_.k, &reads, counts);
-      keep(unit, reads);
-      send(thread, reads, to);
+      phases_.serve(thread);
+      if (thread == 0) bar_.update(step_, input_->done_bytes(), input_->total_bytes());
     }
-  }
-
-  void send(int thread, const packed_reads& reads, distributor<Word>* to) {
-    reads.for_each_kmer<Word>([to](Word word) { to->push(word); });
-    phases_.serve(thread);
-    if (thread == 0) {
-      bar_.update(step_, input_->done_bytes() + cached_done_, input_->total_bytes() + cached_);
-    }
-  }
-
-  void first_pass(int thread) {
-    distributor<Word> to(&phases_, thread, chosen_.buffer_bytes, add_);
-    read_counts counts;
-    uint64_t kmers = 0;
-    read_input(thread, &to, &counts, [&](const text_unit& unit, const packed_reads& reads) {
-      kmers += reads.kmers();
-      cache_.keep(unit.file, unit.number, reads);
-    });
     to.flush_all();
     reads_ += counts.reads;
     bases_ += counts.bases;
     kmers_ += kmers;
   }
 
-  void begin_counting() {
-    counter_->begin_counting();
-    cached_ = cache_.units().size();
-    input_->restart([this](size_t file, uint64_t number) { return cache_.has(file, number); });
+  // Counting the bins of this rank.
+
+  void count(int thread) {
+    if (chosen_.k <= max_k<uint64_t>) return count_bins<uint64_t>(thread);
+    return count_bins<uint128_t>(thread);
   }
 
-  void second_pass(int thread) {
-    distributor<Word> to(&phases_, thread, chosen_.buffer_bytes, count_);
-    const std::vector<packed_reads>& cached = cache_.units();
-    for (size_t i; !phases_.stopped() && (i = cached_done_++) < cached.size();) {
-      send(thread, cached[i], &to);
+  template <class Word>
+  void count_bins(int thread) {
+    bin_counter<Word> counter;
+    histogram counts(chosen_.histogram_high);
+    uint64_t different = 0;
+    std::string lines;
+    for (size_t bin; !phases_.stopped() && (bin = next_bin_++) < bins_->size();) {
+      counter.count(*bins_, bin, [&](Word word, uint64_t count) {
+        counts.add(count);
+        ++different;
+        if (chosen_.table.empty() || count < chosen_.min_count) return;
+        absl::StrAppend(&lines, to_string(word, chosen_.k), " ", count, "\n");
+        if (lines.size() >= chosen_.buffer_bytes) send_lines(thread, &lines);
+      });
+      bins_->clear(bin);
+      phases_.serve(thread);
+      if (thread == 0) bar_.update(step_, bin, bins_->size());
     }
-    read_counts again;
-    read_input(thread, &to, &again, [](const text_unit&, const packed_reads&) {});
-    to.flush_all();
+    if (!lines.empty()) send_lines(thread, &lines);
+    const std::lock_guard<std::mutex> lock(results_mutex_);
+    histogram_.add(counts);
+    different_ += different;
   }
 
   // Results.
-
-  // The histogram, and the table's lines for rank 0. By one thread: libcuckoo's table can only be
-  // gone through by one. The others serve.
-  void gather(int thread) {
-    if (thread != 0) return;
-    const bool wanted = !chosen_.table.empty();
-    std::string lines;
-    counter_->for_each([&](Word word, uint64_t count) {
-      histogram_.add(count);
-      repeated_occurrences_ += count;
-      ++repeated_;
-      if (!wanted || count < chosen_.min_count) return;
-      absl::StrAppend(&lines, to_string(word, chosen_.k), " ", count, "\n");
-      if (lines.size() >= chosen_.buffer_bytes) send_lines(thread, &lines);
-    });
-    if (!lines.empty()) send_lines(thread, &lines);
-  }
 
   void send_lines(int thread, std::string* lines) {
     if (phases_.rank() == 0) {
@@ -212,14 +180,10 @@ class count_job {
   }
 
   bool sum_up() {
-    totals_ = {reads_, bases_, kmers_, repeated_, repeated_occurrences_};
+    totals_ = {reads_, bases_, kmers_, different_};
     network_->sum(totals_.data(), totals_.size());
     std::vector<uint64_t>& bins = histogram_.bins();
     network_->sum(bins.data(), bins.size());
-    // Every occurrence that is not one of a repeated k-mer is the only one of its k-mer; so those
-    // that the filter kept out of the table are known too.
-    once_ = totals_[2] - totals_[4];
-    histogram_.add(1, once_);
     return true;
   }
 
@@ -232,10 +196,10 @@ class count_job {
     if (table_ != nullptr) table_->close();
   }
 
-  std::string summary() const {
+  std::string summary() {
     std::string text = absl::StrFormat(
         "%d reads, %d bases, %d k-mers of %d bases: %d different, %d of them once\n", totals_[0],
-        totals_[1], totals_[2], chosen_.k, totals_[3] + once_, once_);
+        totals_[1], totals_[2], chosen_.k, totals_[3], histogram_.bins()[1]);
     double total = 0;
     for (const timed_step& one : steps_) {
       absl::StrAppendFormat(&text, "%s %.2f s, ", one.name, one.seconds);
@@ -253,24 +217,18 @@ class count_job {
   const char* step_ = "";
   std::vector<timed_step> steps_;
 
-  size_t bloom_bytes_ = 0;
   std::unique_ptr<input> input_;
-  std::unique_ptr<kmer_counter<Word>> counter_;
-  read_cache cache_;
-  size_t cached_ = 0;  // units, from the second pass on
-  std::atomic<size_t> cached_done_{0};
+  size_t bins_wanted_ = 0;
+  std::unique_ptr<kmer_bins> bins_;
+  std::atomic<size_t> next_bin_{0};
   std::unique_ptr<output_file> table_;           // on rank 0, if wanted
   std::unique_ptr<output_file> histogram_file_;  // on rank 0, if wanted
-  const kmer_sink<Word> add_ = [this](const Word* words, size_t n) { counter_->add(words, n); };
-  const kmer_sink<Word> count_ = [this](const Word* words, size_t n) { counter_->count(words, n); };
-
   std::atomic<uint64_t> reads_{0};
   std::atomic<uint64_t> bases_{0};
   std::atomic<uint64_t> kmers_{0};
-  uint64_t repeated_ = 0;              // k-mers of this rank with a count of 2 or more
-  uint64_t repeated_occurrences_ = 0;  // the sum of those counts
-  std::vector<uint64_t> totals_;       // of all ranks: the five numbers above
-  uint64_t once_ = 0;                  // of all ranks: k-mers with a count of 1
+  std::mutex results_mutex_;
+  uint64_t different_ = 0;        // k-mers of this rank
+  std::vector<uint64_t> totals_;  // of all ranks: the four numbers above
   histogram histogram_;
 
   phases phases_;
@@ -279,8 +237,7 @@ class count_job {
 }  // namespace
 
 outcome count_kmers(const options& chosen, exchange* network) {
-  if (chosen.k <= max_k<uint64_t>) return count_job<uint64_t>(chosen, network).run();
-  return count_job<uint128_t>(chosen, network).run();
+  return count_job(chosen, network).run();
 }
 
 }  // namespace kmer

@@ -1,9 +1,8 @@
 // Counts the k-mers of files with all ranks and threads (SC'25 LCI paper, section 6.3).
 //
-//   open    look at the files, make the filter
-//   filter  first pass over the input: every k-mer goes to its owner's Bloom filter
-//   count   second pass: those that the filter has seen twice are counted in the owner's table
-//   gather  the table's lines go to rank 0, if they are wanted
+//   open    look at the files, make the bins
+//   divide  read the input: every super-k-mer goes to a bin of the rank that counts its k-mers
+//   count   each rank counts the k-mers of its bins; the table's lines go to rank 0, if wanted
 //   write   rank 0 completes the results
 #ifndef EXAMPLES_KMER_COUNT_JOB_H_
 #define EXAMPLES_KMER_COUNT_JOB_H_

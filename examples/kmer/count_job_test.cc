@@ -1,5 +1,6 @@
 #include "examples/kmer/count_job.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -73,8 +74,7 @@ struct job_case {
   int threads;
   int k;
   size_t buffer_bytes;
-  uint64_t bloom_bytes;
-  uint64_t cache_bytes;
+  uint64_t min_count;
 };
 
 class all_jobs : public testing::TestWithParam<job_case> {};
@@ -90,9 +90,7 @@ TEST_P(all_jobs, count_exactly) {
   chosen.k = param.k;
   chosen.threads = param.threads;
   chosen.buffer_bytes = param.buffer_bytes;
-  chosen.bloom_bytes = param.bloom_bytes;
-  chosen.cache_bytes = param.cache_bytes;
-  chosen.min_count = 3;
+  chosen.min_count = param.min_count;
   chosen.histogram_high = 5;
 
   const std::vector<outcome> outcomes = run_job(chosen, param.ranks);
@@ -100,28 +98,25 @@ TEST_P(all_jobs, count_exactly) {
 
   counts_map expected = count_simply(reads, static_cast<size_t>(param.k));
   EXPECT_EQ(contents(chosen.histogram), histogram_of(expected, 5));
-  uint64_t different = expected.size();
+  const uint64_t different = expected.size();
+  const auto once = std::count_if(expected.begin(), expected.end(),
+                                  [](const auto& one) { return one.second == 1; });
   for (auto it = expected.begin(); it != expected.end();) {
-    it = it->second < 3 ? expected.erase(it) : std::next(it);
+    it = it->second < param.min_count ? expected.erase(it) : std::next(it);
   }
   EXPECT_EQ(table_in(chosen.table), expected);
   EXPECT_THAT(outcomes[0].text, HasSubstr("1500 reads, "));
-  EXPECT_THAT(outcomes[0].text, HasSubstr(": " + std::to_string(different) + " different"));
+  EXPECT_THAT(outcomes[0].text, HasSubstr(": " + std::to_string(different) + " different, " +
+                                          std::to_string(once) + " of them once"));
 }
 
 INSTANTIATE_TEST_SUITE_P(count_job, all_jobs,
-                         testing::Values(job_case{1, 1, 51, 8192, 1 << 20, 1 << 30},
-                                         job_case{1, 4, 51, 8192, 1 << 20, 1 << 30},
-                                         job_case{2, 1, 51, 64, 1 << 20, 1 << 30},
-                                         job_case{3, 2, 51, 1000, 1 << 20, 1 << 30},
-                                         job_case{4, 4, 51, 1000, 1 << 20, 1 << 30},
-                                         job_case{2, 2, 51, 1000, 100, 1 << 30},    // full filter
-                                         job_case{2, 2, 51, 1000, 1 << 20, 0},      // no cache
-                                         job_case{2, 2, 51, 1000, 1 << 20, 40000},  // some cache
-                                         job_case{2, 2, 1, 1000, 1 << 20, 1 << 30},
-                                         job_case{2, 2, 32, 1000, 1 << 20, 1 << 30},
-                                         job_case{2, 2, 33, 1000, 1 << 20, 1 << 30},
-                                         job_case{2, 2, 64, 1000, 1 << 20, 1 << 30}));
+                         testing::Values(job_case{1, 1, 51, 8192, 2}, job_case{1, 4, 51, 8192, 1},
+                                         job_case{2, 1, 51, 128, 3}, job_case{3, 2, 51, 1000, 3},
+                                         job_case{4, 4, 51, 1000, 3}, job_case{2, 2, 1, 1000, 3},
+                                         job_case{2, 2, 11, 1000, 1}, job_case{2, 2, 12, 1000, 1},
+                                         job_case{2, 2, 32, 1000, 3}, job_case{2, 2, 33, 1000, 3},
+                                         job_case{2, 2, 64, 1000, 3}));
 
 TEST(count_job, bad_input_is_an_error_on_all_ranks) {
   std::vector<std::string> reads(3000, std::string(100, 'A'));
@@ -172,6 +167,16 @@ TEST(histogram, lumps_large_counts_together) {
   counts.add(11);
   counts.add(1000);
   EXPECT_EQ(counts.text(), "2 5\n10 1\n11 2\n");
+}
+
+TEST(histogram, takes_the_kmers_of_another) {
+  histogram counts(10);
+  counts.add(2, 5);
+  histogram more(10);
+  more.add(2);
+  more.add(11);
+  counts.add(more);
+  EXPECT_EQ(counts.text(), "2 6\n11 1\n");
 }
 
 TEST(progress_bar, line_shows_the_part) {

@@ -107,9 +107,8 @@ struct input::stream {
   // Below: under the mutex.
   std::unique_ptr<byte_stream> bytes;  // opened by the first to come
   uint64_t offset = 0;                 // of the next byte to inflate, in the text
-  uint64_t number = 0;
-  uint64_t reported = 0;  // bytes of the file that count as done
-  std::string carry;      // the end of the last block: context, or the begin of a record
+  uint64_t reported = 0;               // bytes of the file that count as done
+  std::string carry;  // the end of the last block: context, or the begin of a record
 };
 
 input::input(std::vector<input_file> files, int rank, int ranks, size_t chunk_bytes)
@@ -143,21 +142,6 @@ input::input(std::vector<input_file> files, int rank, int ranks, size_t chunk_by
 
 input::~input() = default;
 
-void input::restart(std::function<bool(size_t, uint64_t)> skip) {
-  skip_ = std::move(skip);
-  next_chunk_ = 0;
-  done_bytes_ = 0;
-  for (std::unique_ptr<stream>& old : streams_) {
-    // If all its blocks are known already, it need not be inflated again.
-    bool all = old->ended;
-    for (uint64_t number = 0; all && number < old->number; ++number) all = skip_(old->file, number);
-    const size_t file = old->file;
-    old = std::make_unique<stream>(file, files_[file]);
-    old->ended = all;
-    if (all) done_bytes_ += files_[file].size;
-  }
-}
-
 input::answer input::next(text_unit* unit) {
   bool busy = false;
   // Streams first: they are the long pieces.
@@ -168,21 +152,15 @@ input::answer input::next(text_unit* unit) {
       busy = true;
       continue;
     }
-    while (!from->ended) {
-      if (!next_block(from.get(), unit)) break;
-      if (!skip_ || !skip_(unit->file, unit->number)) return answer::unit;
-    }
+    if (!from->ended && next_block(from.get(), unit)) return answer::unit;
   }
-  for (;;) {
-    const size_t i = next_chunk_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= chunks_.size()) return busy ? answer::busy : answer::end;
-    const chunk& part = chunks_[i];
-    done_bytes_ +=
-        std::min<uint64_t>(chunk_bytes_, files_[part.file].size - part.number * chunk_bytes_);
-    if (skip_ && skip_(part.file, part.number)) continue;
-    load_chunk(part, unit);
-    return answer::unit;
-  }
+  const size_t i = next_chunk_.fetch_add(1, std::memory_order_relaxed);
+  if (i >= chunks_.size()) return busy ? answer::busy : answer::end;
+  const chunk& part = chunks_[i];
+  done_bytes_ +=
+      std::min<uint64_t>(chunk_bytes_, files_[part.file].size - part.number * chunk_bytes_);
+  load_chunk(part, unit);
+  return answer::unit;
 }
 
 void input::load_chunk(const chunk& part, text_unit* unit) const {
@@ -190,7 +168,6 @@ void input::load_chunk(const chunk& part, text_unit* unit) const {
   const uint64_t begin = part.number * chunk_bytes_;
   const uint64_t end = std::min<uint64_t>(begin + chunk_bytes_, file.size());
   unit->file = part.file;
-  unit->number = part.number;
   if (files_[part.file].format == text_format::fasta) {
     // One more than a header may have, so that the line end before it is seen.
     const uint64_t base = begin - std::min<uint64_t>(begin, max_header_bytes + 1);
@@ -223,7 +200,6 @@ bool input::next_block(stream* from, text_unit* unit) {
   std::string& text = unit->text;
   text = from->carry;
   unit->file = from->file;
-  unit->number = from->number;
   unit->offset = from->offset - text.size();
   unit->begin = fasta ? text.size() : 0;
   // A FASTQ record longer than the block is inflated on until it is whole.
@@ -261,7 +237,6 @@ bool input::next_block(stream* from, text_unit* unit) {
   done_bytes_ += position - from->reported;
   from->reported = position;
   if (text.size() == unit->begin) return false;
-  ++from->number;
   return true;
 }
 

@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,13 +43,12 @@ uint64_t estimate_bases(const std::vector<input_file>& files);
 // A piece of a file, as parse_fasta and parse_fastq want it.
 struct text_unit {
   size_t file = 0;      // index
-  uint64_t number = 0;  // within the file; the pair is unique and the same in every pass
   uint64_t offset = 0;  // of text[0] in the file's text
   size_t begin = 0;     // first byte of the piece in `text`; what stands before is context
   std::string text;
 };
 
-// Thread-safe except for restart().
+// Thread-safe.
 class input {
  public:
   // Plain chunks and inflated blocks have about `chunk_bytes`, at least 1.
@@ -64,9 +62,6 @@ class input {
 
   // Appends the unit's reads. Throws input_error naming file, record and position.
   void parse(const text_unit& unit, int k, packed_reads* reads, read_counts* counts) const;
-
-  // Begins another pass, without the units for which skip(file, number).
-  void restart(std::function<bool(size_t, uint64_t)> skip);
 
   // Of this rank's share, in bytes of the files.
   uint64_t total_bytes() const { return total_bytes_; }
@@ -88,7 +83,6 @@ class input {
   std::vector<chunk> chunks_;                                   // this rank's
   std::atomic<size_t> next_chunk_{0};
   std::vector<std::unique_ptr<stream>> streams_;  // this rank's
-  std::function<bool(size_t, uint64_t)> skip_;
   uint64_t total_bytes_ = 0;
   std::atomic<uint64_t> done_bytes_{0};
 };

@@ -39,7 +39,7 @@ void read_share(input* from, read_result* result) {
     ASSERT_EQ(answer, input::answer::unit);
     packed_reads reads(k);
     from->parse(unit, k, &reads, &result->counts);
-    reads.for_each_kmer<uint64_t>([&](uint64_t word) { ++result->kmers[to_string(word, k)]; });
+    for (const std::string& kmer : kmers_of(reads, k)) ++result->kmers[kmer];
   }
 }
 
@@ -141,40 +141,12 @@ TEST(input, threads_share_streams_and_chunks) {
         read_counts counts;
         share.parse(unit, k, &packed, &counts);
         const std::lock_guard<std::mutex> lock(mutex);
-        packed.for_each_kmer<uint64_t>([&](uint64_t word) { ++kmers[to_string(word, k)]; });
+        for (const std::string& kmer : kmers_of(packed, k)) ++kmers[kmer];
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(kmers, expected);
-}
-
-TEST(input, another_pass_leaves_out_what_is_known) {
-  const std::vector<std::string> reads = random_reads(200, 3000, 80, 9);
-  const std::vector<std::string> paths = {write_file("p.fq.gz", gzipped(fastq(reads))),
-                                          write_file("p.fq", fastq(reads))};
-  input share(examine(paths), 0, 1, 1000);
-  std::set<std::pair<size_t, uint64_t>> known;
-  text_unit unit;
-  read_result result;
-  for (uint64_t i = 0; share.next(&unit) == input::answer::unit; ++i) {
-    packed_reads packed(k);
-    share.parse(unit, k, &packed, &result.counts);
-    if (i % 3 == 0) {
-      known.emplace(unit.file, unit.number);
-      packed.for_each_kmer<uint64_t>([&](uint64_t word) { ++result.kmers[to_string(word, k)]; });
-    }
-  }
-  ASSERT_GT(known.size(), 4U);
-  share.restart([&](size_t file, uint64_t number) { return known.count({file, number}) != 0; });
-  read_share(&share, &result);
-  counts_map expected = count_simply(reads, k);
-  for (auto& [kmer, count] : expected) count *= 2;
-  EXPECT_EQ(result.kmers, expected);
-  EXPECT_EQ(share.done_bytes(), share.total_bytes());
-
-  share.restart([](size_t, uint64_t) { return true; });
-  EXPECT_EQ(share.next(&unit), input::answer::end);
 }
 
 TEST(input, names_what_it_cannot_open) {

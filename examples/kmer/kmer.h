@@ -18,6 +18,17 @@ __extension__ typedef unsigned __int128 uint128_t;
 template <class Word>
 constexpr int max_k = static_cast<int>(sizeof(Word)) * 4;
 
+// The bases of a word in reverse order.
+inline uint64_t reverse_bases(uint64_t word) {
+  word = __builtin_bswap64(word);
+  word = (word >> 4 & 0x0f0f0f0f0f0f0f0f) | (word & 0x0f0f0f0f0f0f0f0f) << 4;
+  return (word >> 2 & 0x3333333333333333) | (word & 0x3333333333333333) << 2;
+}
+inline uint128_t reverse_bases(uint128_t word) {
+  return uint128_t{reverse_bases(static_cast<uint64_t>(word))} << 64 |
+         reverse_bases(static_cast<uint64_t>(word >> 64));
+}
+
 // Slides over a sequence, one base at a time, and knows the k-mer that ends at the last base.
 // Bases that were pushed more than k bases ago have no influence, so a window needs no reset: it is
 // valid again after k pushes.
@@ -27,6 +38,12 @@ class window {
   // 1 <= k <= max_k<Word>.
   explicit window(int k)
       : mask_(static_cast<Word>(~Word{0}) >> (2 * (max_k<Word> - k))), top_(2 * (k - 1)) {}
+
+  // Pushes k bases: base i stands in bits 2 * i of `packed`. The bits above them are ignored.
+  void load(Word packed) {
+    forward_ = reverse_bases(packed) >> (2 * (max_k<Word> - 1) - top_);
+    reverse_ = ~packed & mask_;
+  }
 
   void push(unsigned code) {
     forward_ = ((forward_ << 2) | code) & mask_;
@@ -41,11 +58,7 @@ class window {
   Word reverse_ = 0;
 };
 
-// 64 well mixed bits by multiplication to 128 bits and folding, the idea of wyhash. Three users
-// take different bits of it, so that what one does leaves the others' distribution alone:
-//   owner rank    the highest
-//   Bloom filter  the lowest 24 for the bits, all of them (multiplied) for the block
-//   hash map      from bit 32 up
+// 64 well mixed bits by multiplication to 128 bits and folding, the idea of wyhash.
 inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
   const uint128_t product = static_cast<uint128_t>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -60,11 +73,6 @@ inline uint64_t hash(uint64_t word) { return hash(uint128_t{word}); }
 // floor(hash * n / 2^64): a number below n.
 inline uint64_t scale(uint64_t hash, uint64_t n) {
   return static_cast<uint64_t>((static_cast<uint128_t>(hash) * n) >> 64);
-}
-
-// The rank that counts a k-mer with this hash.
-inline int owner(uint64_t hash, int ranks) {
-  return static_cast<int>(scale(hash, static_cast<uint64_t>(ranks)));
 }
 
 // The k letters of a k-mer.

@@ -55,12 +55,25 @@ TEST(window, forgets_what_lies_further_back_than_k) {
   EXPECT_TRUE(fresh.canonical() == used.canonical());
 }
 
-TEST(hash, spreads_neighboring_kmers_evenly_over_owners) {
-  constexpr int ranks = 7;
-  constexpr int n = 70000;
-  std::vector<int> load(ranks);
-  for (uint64_t i = 0; i < n; ++i) ++load[static_cast<size_t>(owner(hash(i), ranks))];
-  for (int count : load) EXPECT_NEAR(count, n / ranks, n / ranks / 20);
+template <class Word>
+void expect_load_equals_pushes(int k) {
+  const std::string text = random_sequence(static_cast<size_t>(k) + 5, static_cast<unsigned>(k));
+  window<Word> pushed(k);
+  window<Word> loaded(k);
+  Word packed = 0;
+  for (size_t i = text.size(); i-- > 0;) packed = static_cast<Word>(packed << 2 | code_of(text[i]));
+  loaded.load(packed);  // with bases above the k-th, as far as there is room
+  for (size_t i = 0; i < static_cast<size_t>(k); ++i) pushed.push(code_of(text[i]));
+  for (size_t i = static_cast<size_t>(k); i < text.size(); ++i) {
+    ASSERT_TRUE(loaded.canonical() == pushed.canonical()) << "k " << k << " at " << i;
+    pushed.push(code_of(text[i]));
+    loaded.push(code_of(text[i]));
+  }
+}
+
+TEST(window, loads_as_many_bases_as_it_has_at_a_time) {
+  for (int k = 1; k <= max_k<uint64_t>; ++k) expect_load_equals_pushes<uint64_t>(k);
+  for (int k = 1; k <= max_k<uint128_t>; ++k) expect_load_equals_pushes<uint128_t>(k);
 }
 
 TEST(hash, halves_of_a_wide_kmer_both_count) {

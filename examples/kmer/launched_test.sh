@@ -15,13 +15,13 @@ fail() {
 run() { "$lcrun" -n "$ranks" --timeout 40 "$kmer" "$@"; }
 
 for threads in 1 2 4; do
-  for more in '' '--read-cache 0' '--buffer-size 100K --bloom-memory 4K'; do
+  for more in '' '--buffer-size 128' '--buffer-size 100K'; do
     # shellcheck disable=SC2086  # words are wanted
     run count --threads "$threads" $more --histogram "$cd_to/histo" --table "$cd_to/table" \
-      "$cd_to/1.fq" "$cd_to/2.fa" "$cd_to/3.fq.gz" > "$cd_to/out"
+      --min-count 1 "$cd_to/1.fq" "$cd_to/2.fa" "$cd_to/3.fq.gz" > "$cd_to/out"
     cmp "$cd_to/expected.histo" "$cd_to/histo" || fail "histogram with $threads threads $more"
     # The table says the same in another way.
-    { grep '^1 ' "$cd_to/expected.histo"; cut -d ' ' -f 2 "$cd_to/table" | sort -n | uniq -c | awk '{ print $2, $1 }'; } |
+    cut -d ' ' -f 2 "$cd_to/table" | sort -n | uniq -c | awk '{ print $2, $1 }' |
       cmp "$cd_to/expected.histo" - || fail "table with $threads threads $more"
     grep -q 'different' "$cd_to/out" || fail "no summary with $threads threads"
   done

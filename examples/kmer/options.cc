@@ -9,6 +9,7 @@ namespace kmer {
 namespace {
 
 constexpr uint64_t max_threads = 1024;
+constexpr uint64_t least_buffer_bytes = 128;  // room for each record of a super-k-mer
 constexpr uint64_t max_buffer_bytes = uint64_t{1} << 30;
 // One 8-byte number each, summed over all ranks.
 constexpr uint64_t max_histogram_high = 10000000;
@@ -42,20 +43,10 @@ cli::command command_of(options* chosen) {
            cli::number(1, max_histogram_high, &chosen->histogram_high)},
           {"--table", "FILE", "lines \"k-mer count\", in no particular order; - is standard output",
            cli::text(&chosen->table)},
-          // A k-mer that occurs once never gets into the table.
-          {"--min-count", "N", "leave k-mers out of the table that occur less often, at least 2",
-           cli::number(2, any, &chosen->min_count)},
+          {"--min-count", "N", "leave k-mers out of the table that occur less often",
+           cli::number(1, any, &chosen->min_count)},
           {"--buffer-size", "BYTES", "k-mers for another rank are sent when there are so many",
-           cli::bytes(sizeof(uint128_t), max_buffer_bytes, &chosen->buffer_bytes)},
-          {"--bloom-memory", "BYTES",
-           "of all ranks together; less lets more k-mers that occur once into the table, which "
-           "costs memory but never changes a count",
-           cli::bytes(1, any, &chosen->bloom_bytes).with_default("by the size of the input")},
-          {"--read-cache", "BYTES",
-           "of each rank, to keep reads for the second pass over the input; reads that do not fit "
-           "are read again",
-           cli::bytes(0, any, &chosen->cache_bytes)
-               .with_default("a quarter of the machine's memory divided by the number of ranks")},
+           cli::bytes(least_buffer_bytes, max_buffer_bytes, &chosen->buffer_bytes)},
           {"--progress", "WHEN", "show a progress bar", cli::choice(moments, &chosen->progress)},
           {"--stats", "", "print the counters of LCI at the end, ranks compared (LCI_STATS=1)",
            cli::flag(&chosen->stats)},

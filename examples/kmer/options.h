@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +19,11 @@ enum class when { automatic, always, never };
 struct options {
   int k = 51;
   int threads = 1;
-  size_t buffer_bytes = 8192;           // of each aggregation buffer
-  std::optional<uint64_t> bloom_bytes;  // of all ranks together; else from the input's size
-  std::optional<uint64_t> cache_bytes;  // of this rank, for reads; else from the memory
-  std::string histogram;                // file; empty: none
-  uint64_t histogram_high = 10000;      // larger counts are lumped together
-  std::string table;                    // file; empty: none
-  uint64_t min_count = 2;               // in the table
+  size_t buffer_bytes = 8192;       // of each aggregation buffer
+  std::string histogram;            // file; empty: none
+  uint64_t histogram_high = 10000;  // larger counts are lumped together
+  std::string table;                // file; empty: none
+  uint64_t min_count = 2;           // in the table
   when progress = when::automatic;
   bool stats = false;
   std::vector<std::string> files;

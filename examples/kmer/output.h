@@ -48,6 +48,10 @@ class histogram {
   void add(uint64_t count, uint64_t kmers = 1) {
     bins_[count < bins_.size() ? count : bins_.size() - 1] += kmers;
   }
+  // Adds the k-mers of a histogram with the same `high`.
+  void add(const histogram& other) {
+    for (size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
+  }
   // Numbers of k-mers by count, from 0 to high + 1; for a sum over ranks.
   std::vector<uint64_t>& bins() { return bins_; }
   // Lines "count k-mers", in order, without zeros.

@@ -39,12 +39,6 @@ class packed_reads {
   }
 
   uint64_t kmers() const { return kmers_; }
-  size_t bytes() const { return sizeof(uint64_t) * (words_.capacity() + lengths_.capacity()); }
-  // For a copy that is kept.
-  void shrink_to_fit() {
-    words_.shrink_to_fit();
-    lengths_.shrink_to_fit();
-  }
   void clear() {
     words_.clear();
     lengths_.clear();
@@ -54,18 +48,14 @@ class packed_reads {
     shift_ = 0;
   }
 
-  // Calls visit(canonical k-mer) for all k-mers, in order. `k` is the constructor's.
-  template <class Word, class Visit>
-  void for_each_kmer(Visit&& visit) const {
-    window<Word> rolling(static_cast<int>(k_));
+  // Calls visit(first word, number of bases) for each stretch, in order. The words are valid until
+  // the next call of a member that is not const.
+  template <class Visit>
+  void for_each_stretch(Visit&& visit) const {
     const uint64_t* words = words_.data();
     for (const size_t length : lengths_) {
-      uint64_t word = 0;
-      for (size_t i = 0; i < length; ++i, word >>= 2) {
-        if (i % 32 == 0) word = *words++;
-        rolling.push(static_cast<unsigned>(word & 3));
-        if (i + 1 >= k_) visit(rolling.canonical());
-      }
+      visit(words, length);
+      words += (length + 31) / 32;
     }
   }
 

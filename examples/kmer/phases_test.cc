@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "examples/kmer/distributor.h"
 #include "examples/kmer/memory_exchange.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -176,36 +175,6 @@ TEST(phases, a_stray_message_is_refused) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("unknown tag 1234"), HasSubstr("rank 1")));
     }
   });
-}
-
-TEST_P(all_shapes, a_distributor_brings_every_kmer_to_its_owner) {
-  const auto [ranks, threads] = GetParam();
-  constexpr uint64_t kmers = 1000;
-  memory_network network(ranks, 7);
-  std::atomic<uint64_t> total{0};
-  network.run([&, threads = threads, ranks = ranks](exchange* mine) {
-    const kmer_sink<uint128_t> own = [&, rank = mine->rank()](const uint128_t* words, size_t n) {
-      for (size_t i = 0; i < n; ++i) EXPECT_EQ(owner(hash(words[i]), ranks), rank);
-      total += n;
-    };
-    phases job(mine, threads, {[&](const message& incoming) { unpack(incoming, own); }});
-    EXPECT_TRUE(job.run(
-        [&](int thread) {
-          distributor<uint128_t> to(&job, thread, 100, own);  // 6 a message
-          for (uint64_t i = 0; i < kmers; ++i) to.push(uint128_t{i} << 40);
-          to.flush_all();
-        },
-        [] {}));
-  });
-  EXPECT_EQ(total, kmers * static_cast<uint64_t>(ranks * threads));
-}
-
-TEST(distributor, a_message_that_ends_within_a_kmer_is_refused) {
-  message odd;
-  odd.rank = 3;
-  odd.size = 17;
-  odd.bytes.reset(static_cast<char*>(std::malloc(17)));
-  EXPECT_THROW(unpack<uint128_t>(odd, [](const uint128_t*, size_t) {}), std::runtime_error);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "examples/kmer/records.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,12 +14,6 @@ using ::testing::HasSubstr;
 
 constexpr int k = 21;
 
-std::map<std::string, uint64_t> counts_of(const packed_reads& reads) {
-  std::map<std::string, uint64_t> counts;
-  reads.for_each_kmer<uint64_t>([&](uint64_t word) { ++counts[to_string(word, k)]; });
-  return counts;
-}
-
 uint64_t bases_in(const std::vector<std::string>& reads) {
   uint64_t bases = 0;
   for (const std::string& read : reads) bases += read.size();
@@ -33,7 +26,7 @@ TEST(fastq, gives_every_read) {
     packed_reads reads(k);
     read_counts counts;
     parse_fastq(fastq(sequences, line_end), &reads, &counts);
-    EXPECT_EQ(counts_of(reads), count_simply(sequences, k));
+    EXPECT_EQ(counts_of(reads, k), count_simply(sequences, k));
     EXPECT_EQ(counts.reads, sequences.size());
     EXPECT_EQ(counts.bases, bases_in(sequences));
   }
@@ -128,7 +121,7 @@ TEST(fasta, gives_every_sequence_however_it_is_cut) {
         for (size_t begin = 0; begin < text.size(); begin += piece) {
           parse_fasta(absl::string_view(text).substr(0, begin + piece), begin, k, &reads, &counts);
         }
-        ASSERT_EQ(counts_of(reads), count_simply(sequences, k)) << width << " " << piece;
+        ASSERT_EQ(counts_of(reads, k), count_simply(sequences, k)) << width << " " << piece;
         EXPECT_EQ(counts.reads, sequences.size());
         EXPECT_EQ(counts.bases, bases_in(sequences));
       }

@@ -101,4 +101,35 @@ std::map<std::string, uint64_t> count_simply(const std::vector<std::string>& rea
   return counts;
 }
 
+void append(const std::vector<std::string>& reads, packed_reads* to) {
+  for (const std::string& read : reads) {
+    for (char base : read) {
+      if (base == 'N') {
+        to->cut();
+      } else {
+        to->push(static_cast<unsigned>(std::string("ACGT").find(base)));
+      }
+    }
+    to->cut();
+  }
+}
+
+std::vector<std::string> kmers_of(const packed_reads& reads, int k) {
+  std::vector<std::string> all;
+  reads.for_each_stretch([&](const uint64_t* words, size_t length) {
+    window<uint64_t> rolling(k);
+    for (size_t i = 0; i < length; ++i) {
+      rolling.push(static_cast<unsigned>(words[i / 32] >> (2 * (i % 32)) & 3));
+      if (i + 1 >= static_cast<size_t>(k)) all.push_back(to_string(rolling.canonical(), k));
+    }
+  });
+  return all;
+}
+
+std::map<std::string, uint64_t> counts_of(const packed_reads& reads, int k) {
+  std::map<std::string, uint64_t> counts;
+  for (const std::string& kmer : kmers_of(reads, k)) ++counts[kmer];
+  return counts;
+}
+
 }  // namespace kmer

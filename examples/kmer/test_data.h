@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "examples/kmer/packed_reads.h"
+
 namespace kmer {
 
 std::string random_bases(size_t length, unsigned seed);
@@ -29,6 +31,13 @@ std::string write_file(const std::string& name, const std::string& bytes);
 
 // Canonical k-mer to count, with strings and a std::map.
 std::map<std::string, uint64_t> count_simply(const std::vector<std::string>& reads, size_t k);
+
+// Appends sequences of letters, each as a stretch or, where it has an N, several.
+void append(const std::vector<std::string>& reads, packed_reads* to);
+// The canonical k-mers of all stretches, in order; k of up to 32.
+std::vector<std::string> kmers_of(const packed_reads& reads, int k);
+// The same, counted.
+std::map<std::string, uint64_t> counts_of(const packed_reads& reads, int k);
 
 }  // namespace kmer
 
