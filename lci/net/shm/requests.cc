@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "lci/base/copy.h"
+#include "lci/base/tsan_ignore_scope.h"
 
 namespace lci::net::shm {
 namespace {
@@ -87,6 +88,8 @@ bool request_table::write_piece(request& of, uint32_t number, ring_writer& write
   const unsigned char* const from = of.buffer + moved;
   const net_imm_data_t imm = of.imm;
   of.moved.store(moved + bytes, std::memory_order_relaxed);
+  // The program may use the buffer when the reply has come: that order comes through the peer.
+  const base::tsan_ignore_scope access;
   writer.write(notifies ? ring_message_kind::put_imm_request : ring_message_kind::put_request, imm,
                {&header, sizeof(header), from, bytes});
   return true;
