@@ -83,6 +83,7 @@ shm_device::shm_device(shm_context& context, const device_config& config,
       seen_(seen == nullptr ? outlook_ : *seen),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
+      puts_to_(new put_place[static_cast<size_t>(ranks_)]),
       health_("shm", ranks_, peer_state::alive, check_interval),
       large_puts_(ranks_),
       requests_(ranks_, context.regions(), piece_, large_puts_),
@@ -94,7 +95,8 @@ shm_device::shm_device(shm_context& context, const device_config& config,
           },
           large_puts_),
       active_rank_(context.rank()),
-      region_user_(context.regions()) {
+      region_user_(context.regions()),
+      puts_from_(new put_place[static_cast<size_t>(ranks_)]) {
   const mailboxes& boxes = *common_->boxes;
   const int self = context.rank();
   for (int r = 0; r < ranks_; ++r) {

@@ -12,6 +12,7 @@
 #include "lci/net/peer_health.h"
 #include "lci/net/shm/context.h"
 #include "lci/net/shm/cooperative_copy.h"
+#include "lci/net/shm/inline_put_imm.h"
 #include "lci/net/shm/lane_failures.h"
 #include "lci/net/shm/large_puts.h"
 #include "lci/net/shm/mailboxes.h"
@@ -128,6 +129,8 @@ class shm_device final : public device {
 
   ring_writer& writer(int rank) const { return writers_[static_cast<size_t>(rank)]; }
   ring_reader& reader(int rank) const { return readers_[static_cast<size_t>(rank)]; }
+  put_place& last_put_to(int rank) const { return puts_to_[static_cast<size_t>(rank)]; }
+  put_place& last_put_from(int rank) const { return puts_from_[static_cast<size_t>(rank)]; }
 
   shm_context& context_;
   const int ranks_;
@@ -138,6 +141,7 @@ class shm_device final : public device {
   outlook& seen_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
   std::unique_ptr<ring_reader[]> readers_;  // by rank
+  std::unique_ptr<put_place[]> puts_to_;    // by rank; each under the lock of the ring to that rank
   // A peer is suspected when its process is gone, and never `left`: its ring says whether it has
   // ended its device (ring_reader::sender_closed).
   peer_health health_;
@@ -153,6 +157,7 @@ class shm_device final : public device {
   int next_check_ = 0;          // the rank whose program was checked last
   uint32_t failures_seen_ = 0;  // version of common_->failures
   region_table::user region_user_;
+  std::unique_ptr<put_place[]> puts_from_;  // by rank
 };
 
 }  // namespace lci::net::shm

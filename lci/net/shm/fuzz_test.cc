@@ -69,10 +69,9 @@ TEST_F(Fuzz, ARingIsReadWithinItsBounds) {
     for (uint32_t i = 0; i < 2 * cells; ++i) {
       const ring_message_kind next = reader.next_kind();
       if ((static_cast<uint32_t>(run) + i) % 2 == 1 && next != ring_message_kind::pad &&
-          reader.read_of(next, 0, max_size,
-                         [&](uint32_t, const unsigned char* bytes, uint32_t size) {
-                           expect_within(bytes, size);
-                         })) {
+          reader.read_of(next, 0, max_size, [&](uint64_t word, const unsigned char* bytes) {
+            expect_within(bytes, size_in(word));
+          })) {
         ++messages;
         ++in_place;
         reader.reclaim();

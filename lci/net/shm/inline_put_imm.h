@@ -15,28 +15,47 @@
 
 namespace lci::net::shm {
 
+// The place of the last inline_put_imm of a ring, which both ends remember.
+struct put_place {
+  remote_region region;
+  uint64_t offset = 0;
+
+  // Whether a next_put_imm can name this offset in this region.
+  bool reaches(const remote_region& to, uint64_t to_offset) const {
+    return to.key == region.key && to.base == region.base && to_offset - offset < next_put_reach;
+  }
+};
+
 // `offset` is within the region (find_open).
 inline inline_put_imm_header make_inline_put_imm(remote_region to, uint64_t offset) {
   return {to.key, to.base | offset << inline_put_imm_offset_shift};
 }
 
-// Takes the bytes of an inline_put_imm of `rank`. `completed`: they are in place. `nothing`: the
-// memory was closed meanwhile, and the log says so. Thread safety: that of region_table::user.
-[[gnu::always_inline]] inline take_result take_inline_put_imm(region_table::user& regions, int rank,
-                                                              const unsigned char* bytes,
-                                                              size_t size) {
-  inline_put_imm_header header;
-  if (size < sizeof(header)) return take_result::malformed;
-  std::memcpy(&header, bytes, sizeof(header));
-  const size_t written = size - sizeof(header);
-  const region_table::user::use use(regions, {header.place & (directory_capacity - 1), header.key},
-                                    header.place >> inline_put_imm_offset_shift, written);
+// Writes bytes that a put of `rank` has brought. `completed`: they are in place. `nothing`: the memory
+// was closed meanwhile, and the log says so. Thread safety: that of region_table::user.
+[[gnu::always_inline]] inline take_result write_put(region_table::user& regions, int rank,
+                                                    const remote_region& to, uint64_t offset,
+                                                    const unsigned char* bytes, size_t size) {
+  const region_table::user::use use(regions, to, offset, size);
   if (__builtin_expect(use.address() == nullptr, 0)) {
     report_closed_memory(rank);
     return take_result::nothing;
   }
-  base::copy_bytes(use.address(), bytes + sizeof(header), written);
+  base::copy_bytes(use.address(), bytes, size);
   return take_result::completed;
+}
+
+// Takes the bytes of an inline_put_imm of `rank`, and remembers its place in *last. As write_put.
+[[gnu::always_inline]] inline take_result take_inline_put_imm(region_table::user& regions, int rank,
+                                                              const unsigned char* bytes,
+                                                              size_t size, put_place* last) {
+  inline_put_imm_header header;
+  if (size < sizeof(header)) return take_result::malformed;
+  std::memcpy(&header, bytes, sizeof(header));
+  *last = {{header.place & (directory_capacity - 1), header.key},
+           header.place >> inline_put_imm_offset_shift};
+  return write_put(regions, rank, last->region, last->offset, bytes + sizeof(header),
+                   size - sizeof(header));
 }
 
 }  // namespace lci::net::shm

@@ -31,7 +31,12 @@ class InlinePutImm : public testing::Test {
     return take(bytes);
   }
   take_result take(const std::vector<unsigned char>& bytes) {
-    return take_inline_put_imm(user_, 3, bytes.data(), bytes.size());
+    return take_inline_put_imm(user_, 3, bytes.data(), bytes.size(), &last_);
+  }
+  // A next_put_imm behind it.
+  take_result take_next(uint64_t offset, size_t size) {
+    const std::vector<unsigned char> bytes(size, 9);
+    return write_put(user_, 3, last_.region, last_.offset + offset, bytes.data(), size);
   }
   auto count(unsigned char value) const {
     return static_cast<size_t>(std::count(memory_.begin(), memory_.end(), value));
@@ -42,6 +47,7 @@ class InlinePutImm : public testing::Test {
   region_table regions_;
   local_region region_;
   region_table::user user_{regions_};
+  put_place last_;
 };
 
 TEST_F(InlinePutImm, WritesTheBytesInPlace) {
@@ -62,6 +68,32 @@ TEST_F(InlinePutImm, ClosedMemoryIsNotWritten) {
   regions_.close(region_);
   EXPECT_EQ(take(make_inline_put_imm(open, 0), 8), take_result::nothing);
   EXPECT_EQ(count(0), memory_.size());
+}
+
+TEST_F(InlinePutImm, ThePlaceOfTheLastOneIsRemembered) {
+  EXPECT_EQ(take_next(0, 8), take_result::nothing) << "before the first one";
+  const remote_region open = regions_.remote(region_);
+  ASSERT_EQ(take(make_inline_put_imm(open, 10), 1), take_result::completed);
+  EXPECT_EQ(take_next(20, 8), take_result::completed);
+  EXPECT_EQ(memory_[open_from + 29], 0);
+  EXPECT_EQ(memory_[open_from + 30], 9);
+  EXPECT_EQ(memory_[open_from + 37], 9);
+  EXPECT_EQ(memory_[open_from + 38], 0);
+  EXPECT_EQ(take_next(open_size - 10 - 7, 8), take_result::nothing) << "over the end";
+  // Also of one whose memory is closed: the sender cannot know that.
+  EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8), take_result::nothing);
+  EXPECT_EQ(take_next(0, 8), take_result::nothing);
+  EXPECT_EQ(count(9), 9u);
+}
+
+TEST_F(InlinePutImm, TheNextOneReachesTheSameRegionBehindTheLast) {
+  const put_place last{{3, 1000}, 500};
+  EXPECT_TRUE(last.reaches({3, 1000}, 500));
+  EXPECT_TRUE(last.reaches({3, 1000}, 500 + next_put_reach - 1));
+  EXPECT_FALSE(last.reaches({3, 1000}, 500 + next_put_reach));
+  EXPECT_FALSE(last.reaches({3, 1000}, 499));
+  EXPECT_FALSE(last.reaches({4, 1000}, 500));
+  EXPECT_FALSE(last.reaches({3, 1001}, 500));
 }
 
 TEST_F(InlinePutImm, RefusesMoreThanAnOffsetCanName) {

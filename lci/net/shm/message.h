@@ -24,6 +24,7 @@ struct incoming {
   uint32_t size = 0;
   unsigned char* bytes = nullptr;
   uint32_t first_cell = 0;
+  uint32_t next_put_offset = 0;  // of a next_put_imm
 };
 
 // The outcome of a message that a part of the device has taken.

@@ -131,19 +131,33 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
     }
     case ring_message_kind::put_done:
       return from.read_of(ring_message_kind::put_done, 0, 0,
-                          [&](uint32_t imm, const unsigned char*, uint32_t) {
-                            fill_remote_put((*next)++, rank, imm);
+                          [&](uint64_t word, const unsigned char*) {
+                            fill_remote_put((*next)++, rank, imm_in(word));
                           });
     case ring_message_kind::inline_put_imm: {
       constexpr uint32_t least = sizeof(inline_put_imm_header);
       take_result result = take_result::nothing;
       from.read_of(
           ring_message_kind::inline_put_imm, least, static_cast<uint32_t>(piece_ + least),
-          [&](uint32_t imm, const unsigned char* bytes, uint32_t size)
-              __attribute__((always_inline)) {
-                result = take_inline_put_imm(region_user_, rank, bytes, size);
-                fill_remote_put(*next, rank, imm);
-              });
+          [&](uint64_t word, const unsigned char* bytes) __attribute__((always_inline)) {
+            result =
+                take_inline_put_imm(region_user_, rank, bytes, size_in(word), &last_put_from(rank));
+            fill_remote_put(*next, rank, imm_in(word));
+          });
+      if (result != take_result::completed) return false;
+      ++*next;
+      return true;
+    }
+    case ring_message_kind::next_put_imm: {
+      take_result result = take_result::nothing;
+      const put_place& last = last_put_from(rank);
+      from.read_of(
+          ring_message_kind::next_put_imm, 0, max_next_put_size,
+          [&](uint64_t word, const unsigned char* bytes) __attribute__((always_inline)) {
+            result = write_put(region_user_, rank, last.region,
+                               last.offset + next_put_offset_in(word), bytes, size_in(word));
+            fill_remote_put(*next, rank, imm_in(word));
+          });
       if (result != take_result::completed) return false;
       ++*next;
       return true;
@@ -226,9 +240,17 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
       result = requests_.take(rank, message, writer(rank), out->next);
       break;
     case ring_message_kind::inline_put_imm:  // behind a pad
-      result = take_inline_put_imm(region_user_, rank, message.bytes, message.size);
+      result = take_inline_put_imm(region_user_, rank, message.bytes, message.size,
+                                   &last_put_from(rank));
       if (result == take_result::completed) fill_remote_put(out->next, rank, message.imm);
       break;
+    case ring_message_kind::next_put_imm: {
+      const put_place& last = last_put_from(rank);
+      result = write_put(region_user_, rank, last.region, last.offset + message.next_put_offset,
+                         message.bytes, message.size);
+      if (result == take_result::completed) fill_remote_put(out->next, rank, message.imm);
+      break;
+    }
     case ring_message_kind::cooperative_put:
       result = cooperative_.take(rank, message);
       break;

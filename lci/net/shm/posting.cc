@@ -118,8 +118,14 @@ error_t shm_device::full(int rank) const {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
     if (guard && open.backing == 0 && target.access != reach::here) {
-      if (to.write_short(ring_message_kind::inline_put_imm, imm,
-                         make_inline_put_imm(where.region, where.offset), buffer, size)) {
+      put_place& last = last_put_to(rank);
+      if (last.reaches(where.region, where.offset)) {
+        if (to.write_next_put(imm, where.offset - last.offset, buffer, size)) {
+          return errorcode_t::done;
+        }
+      } else if (to.write_short(ring_message_kind::inline_put_imm, imm,
+                                make_inline_put_imm(where.region, where.offset), buffer, size)) {
+        last = {where.region, where.offset};
         return errorcode_t::done;
       }
     } else if (guard && to.can_write_short(0)) {
@@ -198,7 +204,9 @@ error_t shm_device::post_inline_put_imm(const op& operation, ring_writer& to) {
       make_inline_put_imm(operation.remote, operation.remote_offset);
   const bool written = to.write(ring_message_kind::inline_put_imm, operation.imm,
                                 {&header, sizeof(header), operation.buffer, operation.size});
-  return written ? errorcode_t::done : errorcode_t::retry_nomem;
+  if (!written) return errorcode_t::retry_nomem;
+  last_put_to(operation.rank) = {operation.remote, operation.remote_offset};
+  return errorcode_t::done;
 }
 
 // With the ring's lock.

@@ -40,6 +40,7 @@ class alignas(cache_line_size) basic_ring_reader {
       const uint64_t word = look(next_);
       if (word == 0) return result::none;
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
+      out->next_put_offset = next_put_offset_in(word);
       if (__builtin_expect(kind_in(word) == ring_message_kind::pad, 0)) {
         if (!skip_pad(span)) return result::corrupt;
         continue;
@@ -57,23 +58,22 @@ class alignas(cache_line_size) basic_ring_reader {
   [[gnu::always_inline]] bool next_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
                                       incoming* out) {
     const uint64_t word = look(next_);
-    const auto span = static_cast<uint32_t>(span_of(size_in(word)));
-    if (!is_of(word, span, kind, min_size, max_size)) return false;
-    hand_out(word, span, out);
+    if (!is_of(word, kind, min_size, max_size)) return false;
+    hand_out(word, static_cast<uint32_t>(span_of(size_in(word))), out);
     return true;
   }
 
-  // The same for a message that is read where it is, by read(imm, bytes, size), and not handed out:
-  // nothing is left to free.
+  // The same for a message that is read where it is, by read(word, bytes), and not handed out: nothing
+  // is left to free.
   template <class Read>
   [[gnu::always_inline]] bool read_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
                                       Read read) {
     const uint32_t at = next_;
     const uint64_t word = look(at);
+    if (!is_of(word, kind, min_size, max_size)) return false;
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
-    if (!is_of(word, span, kind, min_size, max_size)) return false;
     const bool is_front = is_all_free();
-    read(imm_in(word), cells_[at].bytes, size_in(word));
+    read(word, cells_[at].bytes);
     if (__builtin_expect(!is_front, 0)) spans_[at].store(span, std::memory_order_relaxed);
     advance(span);
     end_read(is_front, span);
@@ -150,10 +150,10 @@ class alignas(cache_line_size) basic_ring_reader {
 
   // Whether the next message, which has this word, is of that kind and has `min_size` to `max_size`
   // bytes. One that runs over the end of the ring is of no kind.
-  [[gnu::always_inline]] bool is_of(uint64_t word, uint32_t span, ring_message_kind kind,
-                                    uint32_t min_size, uint32_t max_size) const {
+  [[gnu::always_inline]] bool is_of(uint64_t word, ring_message_kind kind, uint32_t min_size,
+                                    uint32_t max_size) const {
     return kind_in(word) == kind && size_in(word) >= min_size && size_in(word) <= max_size &&
-           span <= count_ - next_;
+           span_of(size_in(word)) <= count_ - next_;
   }
   [[gnu::always_inline]] void hand_out(uint64_t word, uint32_t span, incoming* out) {
     out->kind = kind_in(word);

@@ -157,9 +157,9 @@ TEST_F(Ring, MessagesAreReadInPlaceBesideOneThatIsKept) {
   uint32_t in_place = 0;
   const auto read_next = [&](const std::vector<unsigned char>& expected, uint32_t expected_imm) {
     return reader_.read_of(ring_message_kind::send, 1, 40,
-                           [&](uint32_t imm, const unsigned char* bytes, uint32_t size) {
-                             EXPECT_EQ(imm, expected_imm);
-                             ASSERT_EQ(size, expected.size());
+                           [&](uint64_t word, const unsigned char* bytes) {
+                             EXPECT_EQ(imm_in(word), expected_imm);
+                             ASSERT_EQ(size_in(word), expected.size());
                              EXPECT_TRUE(std::equal(expected.begin(), expected.end(), bytes));
                            });
   };
@@ -185,6 +185,49 @@ TEST_F(Ring, MessagesAreReadInPlaceBesideOneThatIsKept) {
   }
   EXPECT_GT(in_place, 18 * cells);
   EXPECT_FALSE(reader_.read_of(ring_message_kind::send, 0, 40, [](auto...) { FAIL(); })) << "none";
+}
+
+// In both ways of reading, with each size and offsets up to the largest.
+TEST_F(Ring, APutNearTheLastOneHasItsOffsetInItsWord) {
+  const std::vector<unsigned char> bytes(max_next_put_size, 7);
+  const auto expect_bytes = [](const unsigned char* begin, size_t size) {
+    EXPECT_EQ(std::count(begin, begin + size, 7), static_cast<std::ptrdiff_t>(size));
+  };
+  uint32_t in_place = 0;
+  for (uint32_t i = 0; i < 20 * cells; ++i) {
+    const size_t size = i % (max_next_put_size + 1);
+    const uint64_t offset = i % 3 == 0 ? next_put_reach - 1 - i : i;
+    while (!writer_.write_next_put(i, offset, bytes.data(), size)) {
+      // The end of what is wiped, or of the lap.
+      ASSERT_TRUE(write({1}));
+      incoming other;
+      ASSERT_EQ(reader_.next(&other), ring_reader::result::message);
+      reader_.free(other.first_cell, other.size);
+      reader_.reclaim();
+    }
+    EXPECT_FALSE(reader_.read_of(ring_message_kind::send, 0, max_size, [](auto...) { FAIL(); }));
+    if (i % 2 == 0) {
+      ASSERT_TRUE(reader_.read_of(ring_message_kind::next_put_imm, 0, max_next_put_size,
+                                  [&](uint64_t word, const unsigned char* read) {
+                                    EXPECT_EQ(imm_in(word), i);
+                                    EXPECT_EQ(next_put_offset_in(word), offset);
+                                    ASSERT_EQ(size_in(word), size);
+                                    expect_bytes(read, size);
+                                  }));
+      ++in_place;
+    } else {
+      incoming message;
+      ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
+      EXPECT_EQ(message.kind, ring_message_kind::next_put_imm);
+      EXPECT_EQ(message.imm, i);
+      EXPECT_EQ(message.next_put_offset, offset);
+      ASSERT_EQ(message.size, size);
+      expect_bytes(message.bytes, size);
+      reader_.free(message.first_cell, message.size);
+    }
+    reader_.reclaim();
+  }
+  EXPECT_EQ(in_place, 10 * cells);
 }
 
 TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {

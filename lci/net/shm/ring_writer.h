@@ -61,10 +61,19 @@ class alignas(cache_line_size) basic_ring_writer {
   }
   static bool is_short(size_t size) { return size <= cache_line_size; }
 
-  // The same with a header, of words, before the bytes, with which it is short.
+  // The same of a next_put_imm of up to max_next_put_size bytes, with its offset.
+  [[gnu::always_inline]] bool write_next_put(uint32_t imm, uint64_t offset, const void* bytes,
+                                             size_t size) {
+    return write_short(ring_message_kind::next_put_imm, imm, no_header(), bytes, size,
+                       offset << next_put_size_bits);
+  }
+
+  // The same with a header, of words, before the bytes, with which it is short. `above`: bits of the
+  // word above the size.
   template <class Header>
   [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm,
-                                          const Header& header, const void* bytes, size_t size) {
+                                          const Header& header, const void* bytes, size_t size,
+                                          uint64_t above = 0) {
     constexpr size_t header_size = std::is_empty_v<Header> ? 0 : sizeof(Header);
     static_assert(header_size % sizeof(uint64_t) == 0 && header_size < cache_line_size);
     const size_t whole = header_size + size;
@@ -80,7 +89,7 @@ class alignas(cache_line_size) basic_ring_writer {
       if constexpr (header_size > 0) copy_in(first, 0, &header, header_size);
       copy_in(first, header_size, bytes, size);
     }
-    publish(first, kind, imm, whole);
+    publish(first, kind, imm, whole | above);
     return true;
   }
   // Whether write_short would write so many bytes.

@@ -17,6 +17,7 @@
 //                          data, ring_message_kind, bytes of the message
 //           8     the bytes, running on over the following cells
 //   Where a message would run over the end of the ring, a `pad` fills the cells up to the end.
+//   A next_put_imm has an offset in its word, too: in the bits between its size and its kind.
 //
 //   Between ranks that can't copy each other's memory, a put or get is a request and a reply, both
 //   messages of the rings. Their bytes:
@@ -34,7 +35,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300009;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c6369736830000a;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -52,6 +53,7 @@ enum class ring_message_kind : uint32_t {  // less than 16
   cooperative_put = 8,   // help to copy (cooperative_copy.h)
   cooperative_done = 9,  // no more help is needed
   inline_put_imm = 10,   // write these bytes, and tell the program with `imm`; nobody answers
+  next_put_imm = 11,     // the same, near the last inline_put_imm of the ring; see below
 };
 
 // The first word of a message, which is written and read at once: its immediate data above, then
@@ -71,7 +73,18 @@ constexpr uint32_t imm_in(uint64_t word) { return static_cast<uint32_t>(word >> 
 constexpr ring_message_kind kind_in(uint64_t word) {
   return static_cast<ring_message_kind>(static_cast<uint32_t>(word) >> kind_shift);
 }
-constexpr uint32_t size_in(uint64_t word) { return static_cast<uint32_t>(word) & max_message_size; }
+// The word of a next_put_imm: above its size, the offset from the place of the last inline_put_imm of
+// its ring, in the same region. So a put of 8 bytes takes one cell, as an active message does.
+constexpr int next_put_size_bits = 6;
+constexpr uint32_t max_next_put_size = (uint32_t{1} << next_put_size_bits) - 1;
+constexpr uint64_t next_put_reach = uint64_t{1} << (kind_shift - next_put_size_bits);
+constexpr uint32_t next_put_offset_in(uint64_t word) {
+  return (static_cast<uint32_t>(word) & max_message_size) >> next_put_size_bits;
+}
+constexpr uint32_t size_in(uint64_t word) {
+  const bool has_offset = kind_in(word) == ring_message_kind::next_put_imm;
+  return static_cast<uint32_t>(word) & (has_offset ? max_next_put_size : max_message_size);
+}
 
 template <class Atomics>
 struct basic_cell {

@@ -143,9 +143,10 @@ class ring_scenario : public ds::explorer::scenario {
   // Message m, if it is there and not behind a pad.
   bool read_in_place(size_t m) {
     const bool is_read = reader_.read_of(
-        ring_message_kind::send, 0, max_size,
-        [&](uint32_t imm, const unsigned char* bytes, uint32_t size) {
-          if (imm != m || size != sizes_[m]) wrong_ = base::StrCat("message ", m, " came as ", imm);
+        ring_message_kind::send, 0, max_size, [&](uint64_t word, const unsigned char* bytes) {
+          if (imm_in(word) != m || size_in(word) != sizes_[m]) {
+            wrong_ = base::StrCat("message ", m, " came as ", imm_in(word));
+          }
           check(m, static_cast<size_t>(bytes - cells_[0].bytes) / sizeof(cells_[0]));
         });
     if (is_read) published_[m].store(came_read, std::memory_order_release);
