@@ -95,9 +95,11 @@ class shm_device final : public device {
   error_t copy_short(short_op what, void* buffer, size_t size, const remote_place& where);
   error_t put_imm_short(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                         const remote_place& where);
+  error_t put_imm_elsewhere(int rank, net_imm_data_t imm, const void* buffer, size_t size,
+                            const remote_place& where);
   bool is_far(int rank) const;
   unsigned char* find_mapped(int rank, const remote_place& where, size_t size) const;
-  error_t post_inline_put_imm(const op& operation, ring_writer& to);
+  error_t post_inline_put_imm(const op& operation, const open_bytes& open, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
   // There is more to wait for than a message.

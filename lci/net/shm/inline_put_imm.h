@@ -19,10 +19,12 @@ namespace lci::net::shm {
 struct put_place {
   remote_region region;
   uint64_t offset = 0;
+  uint64_t length = 0;  // of the region; for the sender
 
-  // Whether a next_put_imm can name this offset in this region.
-  bool reaches(const remote_region& to, uint64_t to_offset) const {
-    return to.key == region.key && to.base == region.base && to_offset - offset < next_put_reach;
+  // Whether a next_put_imm can bring bytes to this place, which is in this region.
+  bool reaches(const remote_place& to, size_t size) const {
+    return to.region.key == region.key && to.region.base == region.base &&
+           to.offset - offset < next_put_reach && to.offset + size <= length;
   }
 };
 

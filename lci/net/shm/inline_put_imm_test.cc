@@ -87,13 +87,18 @@ TEST_F(InlinePutImm, ThePlaceOfTheLastOneIsRemembered) {
 }
 
 TEST_F(InlinePutImm, TheNextOneReachesTheSameRegionBehindTheLast) {
-  const put_place last{{3, 1000}, 500};
-  EXPECT_TRUE(last.reaches({3, 1000}, 500));
-  EXPECT_TRUE(last.reaches({3, 1000}, 500 + next_put_reach - 1));
-  EXPECT_FALSE(last.reaches({3, 1000}, 500 + next_put_reach));
-  EXPECT_FALSE(last.reaches({3, 1000}, 499));
-  EXPECT_FALSE(last.reaches({4, 1000}, 500));
-  EXPECT_FALSE(last.reaches({3, 1001}, 500));
+  const put_place last{{3, 1000}, 500, 2 * next_put_reach};
+  EXPECT_TRUE(last.reaches({{3, 1000}, 500}, 8));
+  EXPECT_TRUE(last.reaches({{3, 1000}, 500 + next_put_reach - 1}, 8));
+  EXPECT_FALSE(last.reaches({{3, 1000}, 500 + next_put_reach}, 8));
+  EXPECT_FALSE(last.reaches({{3, 1000}, 499}, 8));
+  EXPECT_FALSE(last.reaches({{4, 1000}, 500}, 8));
+  EXPECT_FALSE(last.reaches({{3, 1001}, 500}, 8));
+  const put_place end{{3, 1000}, 500, 600};
+  EXPECT_TRUE(end.reaches({{3, 1000}, 592}, 8));
+  EXPECT_FALSE(end.reaches({{3, 1000}, 593}, 8));
+  EXPECT_FALSE(end.reaches({{3, 1000}, ~uint64_t{0}}, 8));
+  EXPECT_FALSE(put_place().reaches({}, 0)) << "nothing was before";
 }
 
 TEST_F(InlinePutImm, RefusesMoreThanAnOffsetCanName) {

@@ -8,6 +8,9 @@
 namespace lci::net::shm {
 namespace {
 
+// Bytes of a put that fit into a line with its header.
+constexpr size_t most_inline = cache_line_size - word_size - sizeof(inline_put_imm_header);
+
 [[gnu::noinline]] error_t copy(void* to, const void* from, size_t size) {
   base::copy_data(to, from, size);
   return errorcode_t::done;
@@ -108,24 +111,34 @@ error_t shm_device::full(int rank) const {
 [[gnu::always_inline]] inline error_t shm_device::put_imm_short(int rank, net_imm_data_t imm,
                                                                 const void* buffer, size_t size,
                                                                 const remote_place& where) {
-  constexpr size_t most = cache_line_size - word_size - sizeof(inline_put_imm_header);
+  if (__builtin_expect(size <= most_inline && health_.is_alive(rank), 1)) {
+    ring_writer& to = writer(rank);
+    const ds::biased_lock::owner_guard guard(to.lock);
+    const put_place& last = last_put_to(rank);
+    if (guard && last.reaches(where, size) &&
+        is_open_still(context_.rank_at(rank).regions(), where.region) &&
+        to.write_next_put(imm, where.offset - last.offset, buffer, size)) {
+      return errorcode_t::done;
+    }
+  }
+  return put_imm_elsewhere(rank, imm, buffer, size, where);
+}
+
+// One to another region than the last one, or far from it.
+[[gnu::noinline]] error_t shm_device::put_imm_elsewhere(int rank, net_imm_data_t imm,
+                                                        const void* buffer, size_t size,
+                                                        const remote_place& where) {
+  const peer& target = context_.rank_at(rank);
   open_bytes open;
-  if (__builtin_expect(
-          size <= most && health_.is_alive(rank) &&
-              find_open(context_.rank_at(rank).regions(), where.region, where.offset, size, &open),
-          1)) {
-    const peer& target = context_.rank_at(rank);
+  if (__builtin_expect(size <= most_inline && health_.is_alive(rank) &&
+                           find_open(target.regions(), where.region, where.offset, size, &open),
+                       1)) {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
     if (guard && open.backing == 0 && target.access != reach::here) {
-      put_place& last = last_put_to(rank);
-      if (last.reaches(where.region, where.offset)) {
-        if (to.write_next_put(imm, where.offset - last.offset, buffer, size)) {
-          return errorcode_t::done;
-        }
-      } else if (to.write_short(ring_message_kind::inline_put_imm, imm,
-                                make_inline_put_imm(where.region, where.offset), buffer, size)) {
-        last = {where.region, where.offset};
+      if (to.write_short(ring_message_kind::inline_put_imm, imm,
+                         make_inline_put_imm(where.region, where.offset), buffer, size)) {
+        last_put_to(rank) = {where.region, where.offset, open.length};
         return errorcode_t::done;
       }
     } else if (guard && to.can_write_short(0)) {
@@ -186,7 +199,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (cooperative) return post_large(operation, open.address, to);
   if (through_ring) {
     const error_t posted =
-        fits_in_message ? post_inline_put_imm(operation, to) : requests_.post(operation, to);
+        fits_in_message ? post_inline_put_imm(operation, open, to) : requests_.post(operation, to);
     if (posted.is_posted()) needs_polls();
     return posted.is_retry() ? full(operation.rank) : posted;
   }
@@ -199,13 +212,14 @@ error_t shm_device::post_remote_copy(const op& operation) {
 }
 
 // With the ring's lock. Done, or retry_nomem.
-error_t shm_device::post_inline_put_imm(const op& operation, ring_writer& to) {
+error_t shm_device::post_inline_put_imm(const op& operation, const open_bytes& open,
+                                        ring_writer& to) {
   const inline_put_imm_header header =
       make_inline_put_imm(operation.remote, operation.remote_offset);
   const bool written = to.write(ring_message_kind::inline_put_imm, operation.imm,
                                 {&header, sizeof(header), operation.buffer, operation.size});
   if (!written) return errorcode_t::retry_nomem;
-  last_put_to(operation.rank) = {operation.remote, operation.remote_offset};
+  last_put_to(operation.rank) = {operation.remote, operation.remote_offset, open.length};
   return errorcode_t::done;
 }
 

@@ -22,6 +22,7 @@ struct open_bytes {
   uint64_t address = 0;  // in the process of its owner
   uint64_t backing = 0;  // 0, or the segment of the owner's heap that they are in
   uint64_t offset = 0;   // then: from the segment's second page
+  uint64_t length = 0;   // of the whole registration
 };
 
 // Logs that a put of `rank` came for memory that this rank has closed meanwhile.
@@ -42,8 +43,13 @@ void report_closed_memory(int rank);
   // The sizes that a peer claims for its own segment must fit; other wrong claims harm only that
   // peer.
   if (backing != 0 && length > pages_of(backing) * page_size) return false;
-  *found = {base + offset, backing, offset};
+  *found = {base + offset, backing, offset, length};
   return true;
+}
+
+// Whether a registration that find_open() has found is still there. A look, which is cheaper.
+inline bool is_open_still(const region_slot* slots, remote_region region) {
+  return slots[region.base].key.load(std::memory_order_relaxed) == region.key;
 }
 
 enum class copy_direction { to_peer, from_peer };
