@@ -19,12 +19,13 @@ namespace lci::net::shm {
 struct put_place {
   remote_region region;
   uint64_t offset = 0;
-  uint64_t length = 0;  // of the region; for the sender
+  // For the sender: the length of the region plus 1, so that nothing lies within the initial 0.
+  uint64_t end = 0;
 
   // Whether a next_put_imm can bring bytes to this place, which is in this region.
   bool reaches(const remote_place& to, size_t size) const {
     return to.region.key == region.key && to.region.base == region.base &&
-           to.offset - offset < next_put_reach && to.offset + size <= length;
+           to.offset - offset < next_put_reach && to.offset + size < end;
   }
 };
 

@@ -87,14 +87,14 @@ TEST_F(InlinePutImm, ThePlaceOfTheLastOneIsRemembered) {
 }
 
 TEST_F(InlinePutImm, TheNextOneReachesTheSameRegionBehindTheLast) {
-  const put_place last{{3, 1000}, 500, 2 * next_put_reach};
+  const put_place last{{3, 1000}, 500, 2 * next_put_reach + 1};
   EXPECT_TRUE(last.reaches({{3, 1000}, 500}, 8));
   EXPECT_TRUE(last.reaches({{3, 1000}, 500 + next_put_reach - 1}, 8));
   EXPECT_FALSE(last.reaches({{3, 1000}, 500 + next_put_reach}, 8));
   EXPECT_FALSE(last.reaches({{3, 1000}, 499}, 8));
   EXPECT_FALSE(last.reaches({{4, 1000}, 500}, 8));
   EXPECT_FALSE(last.reaches({{3, 1001}, 500}, 8));
-  const put_place end{{3, 1000}, 500, 600};
+  const put_place end{{3, 1000}, 500, 600 + 1};
   EXPECT_TRUE(end.reaches({{3, 1000}, 592}, 8));
   EXPECT_FALSE(end.reaches({{3, 1000}, 593}, 8));
   EXPECT_FALSE(end.reaches({{3, 1000}, ~uint64_t{0}}, 8));

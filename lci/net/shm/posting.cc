@@ -138,7 +138,7 @@ error_t shm_device::full(int rank) const {
     if (guard && open.backing == 0 && target.access != reach::here) {
       if (to.write_short(ring_message_kind::inline_put_imm, imm,
                          make_inline_put_imm(where.region, where.offset), buffer, size)) {
-        last_put_to(rank) = {where.region, where.offset, open.length};
+        last_put_to(rank) = {where.region, where.offset, open.length + 1};
         return errorcode_t::done;
       }
     } else if (guard && to.can_write_short(0)) {
@@ -219,7 +219,7 @@ error_t shm_device::post_inline_put_imm(const op& operation, const open_bytes& o
   const bool written = to.write(ring_message_kind::inline_put_imm, operation.imm,
                                 {&header, sizeof(header), operation.buffer, operation.size});
   if (!written) return errorcode_t::retry_nomem;
-  last_put_to(operation.rank) = {operation.remote, operation.remote_offset, open.length};
+  last_put_to(operation.rank) = {operation.remote, operation.remote_offset, open.length + 1};
   return errorcode_t::done;
 }
 
