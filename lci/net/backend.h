@@ -124,11 +124,17 @@ class device {
     return nullptr;
   }
 
-  // Whether a message of `size` bytes reaches that rank sooner if the rank gets the bytes from
-  // registered memory of this rank than if this rank sends or puts them. Where it is ever true,
-  // that rank's gets from this rank are never `posted`. The answer may change at any time. Thread
-  // safety: any thread at any time; wait-free.
-  virtual bool is_got_sooner(int /*rank*/, size_t /*size*/) const { return false; }
+  // Whether a message of `size` bytes is used sooner by that rank if the rank gets the bytes by
+  // read_memory() than if this rank sends or puts them. `alone`: no other large message of this rank
+  // is under way, so that this rank has nothing else to copy; it makes no difference for messages of
+  // up to limits(rank).max_inject bytes. The answer may change at any time. Thread safety: any
+  // thread at any time; wait-free.
+  virtual bool is_got_sooner(int /*rank*/, size_t /*size*/, bool /*alone*/) const { return false; }
+  // As context::read_memory, for memory of a rank whose is_got_sooner() is or was true for this one.
+  // False also if that rank has failed.
+  virtual bool read_memory(int /*rank*/, void* /*to*/, uint64_t /*from*/, size_t /*size*/) {
+    return false;
+  }
 
   // Makes progress, and writes up to `max` completions to `out`; their number is *count. Never
   // blocks. Returns done if anything moved (even without a completion), retry if there was nothing

@@ -79,9 +79,16 @@ error_t mixed_device::post_short(short_op what, net_imm_data_t imm, void* buffer
                    : far_->post_short(what, imm, buffer, size, &there);
 }
 
-bool mixed_device::is_got_sooner(int rank, size_t size) const {
+bool mixed_device::is_got_sooner(int rank, size_t size, bool alone) const {
   const int near = near_index(rank);
-  return near >= 0 ? near_->is_got_sooner(near, size) : far_->is_got_sooner(rank, size);
+  return near >= 0 ? near_->is_got_sooner(near, size, alone)
+                   : far_->is_got_sooner(rank, size, alone);
+}
+
+bool mixed_device::read_memory(int rank, void* to, uint64_t from, size_t size) {
+  const int near = near_index(rank);
+  return near >= 0 ? near_->read_memory(near, to, from, size)
+                   : far_->read_memory(rank, to, from, size);
 }
 
 void* mixed_device::mapped_address(int rank, remote_region remote, uint64_t remote_offset,

@@ -54,7 +54,10 @@ class shm_device final : public device {
   error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const remote_place* where) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
-  bool is_got_sooner(int rank, size_t size) const override;
+  bool is_got_sooner(int rank, size_t size, bool alone) const override;
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) override {
+    return health_.is_alive(rank) && context_.read_memory(rank, to, from, size);
+  }
   void* mapped_address(int rank, remote_region remote, uint64_t remote_offset,
                        size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
@@ -128,6 +131,8 @@ class shm_device final : public device {
   // the receiver alone would copy 13 GB/s; both ranks copy 21.
   static constexpr size_t least_got = 6 << 10;
   static constexpr size_t most_got = 512 << 10;
+  // Near processors copy and read 128 KiB in 15 us either way.
+  static constexpr size_t most_got_near = 128 << 10;
 
   ring_writer& writer(int rank) const { return writers_[static_cast<size_t>(rank)]; }
   ring_reader& reader(int rank) const { return readers_[static_cast<size_t>(rank)]; }

@@ -64,8 +64,12 @@ bool laned_device::add(int rank, remote_region remote, uint64_t remote_offset, i
   return lanes_[0].net->add(rank, remote, remote_offset, value);
 }
 
-bool laned_device::is_got_sooner(int rank, size_t size) const {
-  return lanes_[home()].net->is_got_sooner(rank, size);
+bool laned_device::is_got_sooner(int rank, size_t size, bool alone) const {
+  return lanes_[home()].net->is_got_sooner(rank, size, alone);
+}
+
+bool laned_device::read_memory(int rank, void* to, uint64_t from, size_t size) {
+  return lanes_[home()].net->read_memory(rank, to, from, size);
 }
 
 void* laned_device::mapped_address(int rank, remote_region remote, uint64_t remote_offset,

@@ -52,17 +52,21 @@ bool shm_device::is_far(int rank) const {
 
 // Lines move slowly between distant processors: those of the ring twice for each message, and those
 // that this rank writes to the receiver's memory once more when the receiver reads them. If the
-// receiver gets the bytes by one system call, they move once.
-bool shm_device::is_got_sooner(int rank, size_t size) const {
-  return size >= least_got && size < most_got &&
-         context_.rank_at(rank).access != reach::target_copies && is_far(rank);
+// receiver gets the bytes by one system call, they move once. Near processors share the copying of
+// messages that are too large for the ring if there are several; a message alone is read sooner if
+// the receiver has all of it in its own caches.
+bool shm_device::is_got_sooner(int rank, size_t size, bool alone) const {
+  if (size < least_got || size >= most_got) return false;
+  const reach access = context_.rank_at(rank).access;
+  if (is_far(rank)) return access != reach::target_copies;
+  return alone && size > limits_.max_send && size < most_got_near && access == reach::kernel;
 }
 
 // Of any size.
 [[gnu::noinline]] error_t shm_device::post_message(short_op what, net_imm_data_t imm, void* buffer,
                                                    size_t size) {
   if (size > limits_.max_inject) return errorcode_t::retry;
-  if (is_got_sooner(what.rank, size)) return errorcode_t::retry;
+  if (is_got_sooner(what.rank, size, /*alone=*/false)) return errorcode_t::retry;
   return send(what.rank, imm, {nullptr, 0, buffer, size});
 }
 

@@ -37,7 +37,10 @@ class sim_device final : public device {
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override {
     return fabric_->add(rank_, rank, remote, remote_offset, value);
   }
-  bool is_got_sooner(int, size_t) const override { return fabric_->how().gets_sooner; }
+  bool is_got_sooner(int, size_t, bool) const override { return fabric_->how().gets_sooner; }
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) override {
+    return fabric_->read_memory(rank_, rank, to, from, size);
+  }
   error_t poll(completion* out, size_t max, size_t* count) override {
     return fabric_->poll(rank_, uid_, out, max, count);
   }

@@ -231,8 +231,7 @@ error_t fabric::post(int rank, int uid, const op& operation) {
   if (operation.kind != op_kind::send && find_remote(operation) == nullptr) {
     return errorcode_t::fatal;
   }
-  const bool at_once = operation.inject || (operation.kind == op_kind::get && how_.gets_sooner);
-  if (at_once || !chance(device, how_.post_percent)) {
+  if (operation.inject || !chance(device, how_.post_percent)) {
     execute(rank, uid, operation, nullptr);
     return errorcode_t::done;
   }
@@ -246,6 +245,16 @@ error_t fabric::post(int rank, int uid, const op& operation) {
   }
   device.posted.push_back(posted);
   return errorcode_t::posted;
+}
+
+bool fabric::read_memory(int rank, int peer, void* to, uint64_t from, size_t size) {
+  step();
+  // Under the lock: a rank that has noticed that one of the two is lost may free its memory.
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (rank_of(rank).lost || rank_of(peer).lost) return false;
+  record(1, static_cast<uint64_t>(op_kind::get), size);
+  std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), size);
+  return true;
 }
 
 bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value) {

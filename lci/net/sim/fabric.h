@@ -43,6 +43,7 @@ class fabric {
   void close_device(int rank, int uid);
   error_t post(int rank, int uid, const op& operation);
   bool add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value);
+  bool read_memory(int rank, int peer, void* to, uint64_t from, size_t size);
   error_t poll(int rank, int uid, completion* out, size_t max, size_t* count);
   void release(int rank, int uid, uint64_t lease);
   bool drained(int rank, int uid);

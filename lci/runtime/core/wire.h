@@ -202,15 +202,18 @@ struct rts_header {
   uint32_t sender_ticket;  // comes back in rtr or reject
 };
 
-// Where the bytes of an announced message are, for the receiver to get.
-struct open_bytes {
-  net::remote_region region;
-  uint64_t offset;  // of the first byte
-};
-
+// No larger than a header of rts: such messages have less than 4 GiB, and are no collective's.
 struct rts_open_header {
-  rts_header announced;
-  open_bytes bytes;
+  tag_t tag;
+  uint16_t engine;
+  uint8_t policy;
+  uint8_t zero;
+  uint32_t size;
+  uint64_t address;  // of the bytes, in the sender's memory
+  rcomp_t rcomp;
+  uint32_t sender_ticket;
+
+  rts_header announced() const { return {{tag, engine, policy, 0, 0}, size, rcomp, sender_ticket}; }
 };
 
 struct taken_header {
@@ -272,9 +275,7 @@ static_assert(sizeof(atomic_header) == 24 && sizeof(atomic_reply_header) == 16);
 static_assert(sizeof(atomic_header) + sizeof(atomic_operands) <= 64,
               "it is injected, and no network need inject more");
 static_assert(sizeof(rts_header) <= net::max_header_size);
-static_assert(sizeof(rts_open_header) == sizeof(rts_header) + sizeof(open_bytes) &&
-                  sizeof(rts_open_header) <= 64,
-              "it is injected, and no network need inject more");
+static_assert(sizeof(rts_open_header) == 32 && sizeof(rts_open_header) <= net::max_header_size);
 
 constexpr net_imm_data_t encode(message_kind kind) { return static_cast<net_imm_data_t>(kind); }
 

@@ -137,7 +137,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   void on_runs(const net::completion* next, const net::completion* end,
                std::exception_ptr* failure);
   void on_tagged(const net::completion& message);
-  void on_announced(int rank, const rt::rts_header& header, const rt::open_bytes& bytes = {});
+  void on_announced(int rank, const rt::rts_header& header, uint64_t address = 0);
   void handle(const net::completion& completion);
   void handle_failure(int rank);
   void fail_conversations(int rank);

@@ -25,8 +25,11 @@ class forwarding_network : public net::device {
   bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override {
     return network_->add(rank, remote, remote_offset, value);
   }
-  bool is_got_sooner(int rank, size_t size) const override {
-    return network_->is_got_sooner(rank, size);
+  bool is_got_sooner(int rank, size_t size, bool alone) const override {
+    return network_->is_got_sooner(rank, size, alone);
+  }
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) override {
+    return network_->read_memory(rank, to, from, size);
   }
   void* mapped_address(int rank, net::remote_region remote, uint64_t remote_offset,
                        size_t size) override {

@@ -279,12 +279,11 @@ void device_impl_t::handle_failure(int rank) {
   throw failure_of(first);
 }
 
-void device_impl_t::on_announced(int rank, const rt::rts_header& header,
-                                 const rt::open_bytes& bytes) {
+void device_impl_t::on_announced(int rank, const rt::rts_header& header, uint64_t address) {
   const rt::matching_key key = rt::key_of(header.match, rank);
   const rt::announcement announced{
       rank,           key.tag, static_cast<size_t>(header.size), header.sender_ticket, key.policy,
-      key.collective, bytes};
+      key.collective, address};
   if (header.rcomp != 0) {
     rendezvous.on_am_announced(announced, header.rcomp);
     return;
@@ -316,7 +315,7 @@ void device_impl_t::handle_message(const net::completion& received) {
       },
       [&](const rt::rts_header& header) { on_announced(rank, header); },
       [&](const rt::rts_open_header& header) {
-        on_announced(rank, header.announced, header.bytes);
+        on_announced(rank, header.announced(), header.address);
       },
       [&](const rt::taken_header& header) { rendezvous.on_taken(rank, header.sender_ticket); },
       [&](const rt::rtr_header& header) { rendezvous.on_rtr(rank, header); },

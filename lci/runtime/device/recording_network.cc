@@ -95,7 +95,7 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
         set_owner(header);
       },
       set_announced,
-      [&](const rts_open_header& header) { set_announced(header.announced); },
+      [&](const rts_open_header& header) { set_announced(header.announced()); },
       [&](const taken_header& header) { set(wire_form::taken, 0, 0, header.sender_ticket); },
       [&](const rtr_header& header) {
         set(wire_form::ready_to_receive, 0, 0,

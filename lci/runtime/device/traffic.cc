@@ -33,9 +33,13 @@ void traffic::message(place& own, const direction& way, int rank, net_imm_data_t
       return moved(own, way, way.am, rank, without(sizeof(am_header)));
     case message_kind::tagged:
       return moved(own, way, way.tagged, rank, without(sizeof(tagged_header)));
-    case message_kind::rts:
-    case message_kind::rts_open: {
+    case message_kind::rts: {
       rts_header header{};
+      decode(bytes, known, &header);
+      return moved(own, way, way.large, rank, header.size);
+    }
+    case message_kind::rts_open: {
+      rts_open_header header{};
       decode(bytes, known, &header);
       return moved(own, way, way.large, rank, header.size);
     }
@@ -64,7 +68,6 @@ void traffic::posted(const net::op& operation, error_t result) {
       if (operation.latency_critical) return add(&own.by_kind[rendezvous_put], operation.size);
       return moved(own, sent, kind::put, operation.rank, operation.size);
     case net::op_kind::get:
-      if (operation.latency_critical) return add(&own.by_kind[rendezvous_get], operation.size);
       return moved(own, received, kind::get, operation.rank, operation.size);
     case net::op_kind::send:
       return message(own, sent, operation.rank, operation.imm, operation.header,
@@ -151,6 +154,12 @@ error_t counting_network::post_short(net::short_op what, net_imm_data_t imm, voi
     traffic_.posted(net::make_op(what, imm, buffer, size, where), result);
   }
   return result;
+}
+
+bool counting_network::read_memory(int rank, void* to, uint64_t from, size_t size) {
+  const bool is_read = network_->read_memory(rank, to, from, size);
+  if (is_read) traffic_.got(size);
+  return is_read;
 }
 
 error_t counting_network::poll(net::completion* out, size_t max, size_t* count) {

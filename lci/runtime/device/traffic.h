@@ -28,6 +28,8 @@ class traffic {
 
   // An operation of this rank, by what the network answered.
   void posted(const net::op& operation, error_t result);
+  // The bytes of a message, which this rank has read in its sender's memory.
+  void got(size_t bytes) { add(&mine().by_kind[rendezvous_get], bytes); }
   // A poll and its completions.
   void polled(const net::completion* found, size_t count, error_t result);
 
@@ -123,6 +125,7 @@ class counting_network final : public forwarding_network {
   error_t post(const net::op& operation) override;
   error_t post_short(net::short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const net::remote_place* where) override;
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) override;
   error_t poll(net::completion* out, size_t max, size_t* count) override;
 
   const traffic& counted() const { return traffic_; }

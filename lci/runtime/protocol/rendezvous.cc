@@ -39,41 +39,31 @@ auto* rendezvous::take(Table* table, uint32_t ticket, int rank) {
 // Sender.
 
 bool rendezvous::is_opened(const operation& outgoing) const {
-  return !outgoing.collective &&
+  return !outgoing.collective && outgoing.size <= largest_open &&
          host_.state.attr().rdv_protocol == attr_rdv_protocol_t::auto_select &&
-         host_.net->is_got_sooner(outgoing.rank, outgoing.size);
+         host_.net->is_got_sooner(outgoing.rank, outgoing.size, open() == 0);
 }
 
 error_t rendezvous::start(const operation& outgoing, bool opens, bool may_wait) {
-  const net::local_region local =
-      outgoing.user_packet == nullptr ? outgoing.local : host_.region_of(*outgoing.user_packet);
-  // Of a packet, the place in its region is not known.
-  if (outgoing.user_packet != nullptr && local.handle != 0) opens = false;
   outgoing_state* state = outgoing_pool_.make();
   state->of = this;
   state->whole = outgoing;
   state->whole.kind = net::op_kind::put;
-  state->whole.local = local;
+  if (outgoing.user_packet != nullptr) state->whole.local = host_.region_of(*outgoing.user_packet);
   state->registered = false;
-  state->use.offset = outgoing.local_offset;
-  state->bytes = {};
-  const bool must_register =
-      outgoing.user_packet == nullptr && host_.net->limits(outgoing.rank).needs_registration;
-  if (local.handle == 0 && (must_register || opens)) {
+  state->opens = opens;
+  if (!opens && state->whole.local.handle == 0 && outgoing.user_packet == nullptr &&
+      host_.net->limits(outgoing.rank).needs_registration) {
     auto registered = host_.register_for_use(outgoing.buffer, outgoing.size);
-    if (registered.ok()) {
-      state->use = *registered;
-      state->whole.local = state->use.local;
-      state->registered = true;
-    } else if (must_register) {
+    if (!registered.ok()) {
       outgoing_pool_.recycle(state);
       throw_runtime_error("can't register the send buffer of ", outgoing.size,
                           " bytes: ", registered.status().ToString());
-    } else {
-      opens = false;
     }
+    state->use = *registered;
+    state->whole.local = state->use.local;
+    state->registered = true;
   }
-  if (opens) state->bytes = {host_.network().remote_key(state->whole.local), state->use.offset};
   open_.fetch_add(1, std::memory_order_relaxed);
   const error_t result = announce(state, may_wait);
   if (result.is_posted()) return result;
@@ -93,39 +83,40 @@ bool rendezvous::is_lost(const operation& m) const {
 }
 
 error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
-  // A copy: after the insertion the state belongs to the thread that takes it out again.
-  const operation outgoing = state->whole;
-  const open_bytes bytes = state->bytes;
+  const operation& outgoing = state->whole;
+  match_header match{};
+  match.tag = outgoing.tag;
+  if (outgoing.rcomp == 0) match = make_match_header(outgoing);
+  if (state->opens) {
+    const auto size = static_cast<uint32_t>(outgoing.size);
+    const auto address = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(outgoing.buffer));
+    const rts_open_header header{match.tag, match.engine, match.policy,   0,
+                                 size,      address,      outgoing.rcomp, 0};
+    return announce_as(state, message_kind::rts_open, header, may_wait);
+  }
+  const rts_header header{match, outgoing.size, outgoing.rcomp, 0};
+  return announce_as(state, message_kind::rts, header, may_wait);
+}
+
+template <class Header>
+error_t rendezvous::announce_as(outgoing_state* state, message_kind kind, Header header,
+                                bool may_wait) {
+  // Copies: after the insertion the state belongs to the thread that takes it out again.
+  const int rank = state->whole.rank;
+  const bool collective = state->whole.collective;
   // In the table before the announcement leaves: the answer may come at once.
-  const int owner = owner_of(outgoing);
+  const int owner = owner_of(state->whole);
   const uint32_t ticket = outgoing_.insert(state, owner);
   if (__builtin_expect(ticket == outgoing_.none, 0)) return errorcode_t::retry_nomem;
 
-  rts_open_header header{{}, bytes};
-  rts_header& announced = header.announced;
-  if (outgoing.rcomp == 0) {
-    announced.match = make_match_header(outgoing);
-  } else {
-    announced.match.tag = outgoing.tag;
-  }
-  announced.size = outgoing.size;
-  announced.rcomp = outgoing.rcomp;
-  announced.sender_ticket = ticket;
-  const bool opens = bytes.region.key != 0;
-  net::op op =
-      control_op(outgoing.rank, opens ? message_kind::rts_open : message_kind::rts, announced);
-  if (opens) {
-    op.buffer = &header.bytes;
-    op.size = sizeof(header.bytes);
-  }
+  header.sender_ticket = ticket;
+  const net::op op = control_op(rank, kind, header);
   const error_t result = host_.try_submit(op, nullptr);
-  // The backlog keeps no more of a message than a header, so an open one begins anew.
-  const bool waits = result.is_retry() && may_wait && !opens;
+  const bool waits = result.is_retry() && may_wait;
   if (result.is_done() || result.is_posted() || waits) {
     if (waits) host_.backlog.push(op, nullptr);
     // A rank may have failed before the state was there to be found.
-    if (outgoing.collective && host_.state.any_failed() &&
-        outgoing_.take(ticket, owner) != nullptr) {
+    if (collective && host_.state.any_failed() && outgoing_.take(ticket, owner) != nullptr) {
       finish(state, errorcode_t::fatal);
     }
     return waits ? errorcode_t::posted_backlog : errorcode_t::posted;
@@ -221,19 +212,26 @@ void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
 }
 
 void rendezvous::accept(const announcement& announced, const operation& incoming) {
+  if (announced.is_open()) return get(announced, incoming);
   incoming_state* const state = prepare(announced, incoming);
-  if (!announced.is_open()) {
-    if (!answer(state)) host_.backlog.push(state, backlog::side::receiver);
-    return;
+  if (!answer(state)) host_.backlog.push(state, backlog::side::receiver);
+}
+
+bool rendezvous::read(const announcement& announced, void* to) {
+  if (!host_.net->read_memory(announced.rank, to, announced.address, announced.size)) return false;
+  const taken_header header{announced.sender_ticket};
+  host_.submit(control_op(announced.rank, message_kind::taken, header), nullptr);
+  return true;
+}
+
+void rendezvous::get(const announcement& announced, const operation& incoming) {
+  if (read(announced, incoming.buffer)) return end(incoming, errorcode_t::done);
+  if (!host_.state.has_failed(announced.rank)) {
+    LCI_LOG(error, "can't read a message of ", announced.size, " bytes in the memory of rank ",
+            announced.rank);
   }
-  operation& get = state->whole;
-  get.kind = net::op_kind::get;
-  get.remote = announced.bytes.region;
-  get.remote_offset = announced.bytes.offset;
-  get.local = state->use.local;
-  get.latency_critical = true;
-  const error_t result = state->start(host_, /*may_wait=*/true);
-  if (!result.is_posted()) state->finished(host_, result.errorcode);
+  reject(announced);
+  end(incoming, errorcode_t::fatal);
 }
 
 rendezvous::incoming_state* rendezvous::prepare(const announcement& announced,
@@ -243,9 +241,7 @@ rendezvous::incoming_state* rendezvous::prepare(const announcement& announced,
   state->whole = incoming;
   state->use.local = incoming.local;
   state->use.offset = incoming.local_offset;
-  state->registered =
-      incoming.local.handle == 0 &&
-      (!announced.is_open() || host_.net->limits(announced.rank).needs_registration);
+  state->registered = incoming.local.handle == 0;
   if (state->registered) {
     auto registered = host_.register_for_use(incoming.buffer, incoming.size);
     if (!registered.ok()) {
@@ -264,22 +260,6 @@ rendezvous::incoming_state* rendezvous::prepare(const announcement& announced,
   state->sender_ticket = announced.sender_ticket;
   open_.fetch_add(1, std::memory_order_relaxed);
   return state;
-}
-
-void rendezvous::incoming_state::finished(protocol_host& host, errorcode_t code) {
-  const bool failed = code == errorcode_t::fatal;
-  if (failed) {
-    if (!host.state.has_failed(whole.rank)) {
-      LCI_LOG(error, "can't read a message of ", whole.size, " bytes in the memory of rank ",
-              whole.rank);
-    }
-    const reject_header header{sender_ticket};
-    host.submit(control_op(whole.rank, message_kind::reject, header), nullptr);
-  } else {
-    const taken_header header{sender_ticket};
-    host.submit(control_op(whole.rank, message_kind::taken, header), nullptr);
-  }
-  of->finish(this, failed ? errorcode_t::fatal : errorcode_t::done);
 }
 
 bool rendezvous::answer(incoming_state* state) {
@@ -311,31 +291,16 @@ bool rendezvous::incoming_state::try_begin(protocol_host&) {
 }
 
 packet* rendezvous::take_early(const announcement& announced) {
-  const net::device_limits& limits = host_.net->limits(announced.rank);
-  if (announced.size > limits.max_send || limits.needs_registration) return nullptr;
+  if (announced.size > host_.net->limits(announced.rank).max_send) return nullptr;
   packet* copy = nullptr;
   try {
     copy = host_.packets().get_for(announced.size);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  net::op get;
-  get.kind = net::op_kind::get;
-  get.rank = announced.rank;
-  get.remote = announced.bytes.region;
-  const size_t most = std::min(host_.max_rma(), limits.max_rma);
-  for (size_t at = 0; at < announced.size; at += get.size) {
-    get.buffer = copy->payload() + at;
-    get.size = std::min(most, announced.size - at);
-    get.remote_offset = announced.bytes.offset + at;
-    if (!host_.net->post(get).is_done()) {
-      copy->put();
-      return nullptr;
-    }
-  }
-  const taken_header header{announced.sender_ticket};
-  host_.submit(control_op(announced.rank, message_kind::taken, header), nullptr);
-  return copy;
+  if (read(announced, copy->payload())) return copy;
+  copy->put();
+  return nullptr;
 }
 
 void rendezvous::reject(const announcement& announced) {
@@ -357,6 +322,10 @@ void rendezvous::finish(incoming_state* state, errorcode_t code) {
   if (state->registered) host_.end_use(state->use);
   incoming_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);
+  end(incoming, code);
+}
+
+void rendezvous::end(const operation& incoming, errorcode_t code) {
   if (code == errorcode_t::fatal && incoming.rcomp != 0) {
     // An active message that never came: nobody here waits for it.
     host_.free_of_am(incoming, /*may_be_written=*/true);

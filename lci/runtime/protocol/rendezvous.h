@@ -14,12 +14,12 @@
 //     fin(its ticket)         ->    when it is complete.
 //
 // Where the network says that it is faster (net::device::is_got_sooner), the receiver gets the bytes
-// from the sender's memory:
+// from the sender's memory, which neither of them registers:
 //
 //   sender                          receiver
 //     rts_open(tag, size, ticket,
-//              region)        ->
-//                                   finds room; get, get, ...
+//              address)       ->
+//                                   finds room; reads the bytes
 //                             <-    taken(ticket)   or   reject(ticket)
 //     signals                       signals
 //
@@ -60,9 +60,9 @@ struct announcement {
   uint32_t sender_ticket = 0;
   matching_policy_t policy = matching_policy_t::rank_tag;
   bool collective = false;
-  open_bytes bytes = {};  // where they are, if the receiver is to get them
+  uint64_t address = 0;  // of the bytes at the sender, if the receiver is to get them
 
-  bool is_open() const { return bytes.region.key != 0; }
+  bool is_open() const { return address != 0; }
   matching_key key() const { return {tag, rank, policy, collective}; }
 };
 
@@ -82,7 +82,7 @@ class rendezvous {
     incoming_.set_limit(tickets);
   }
 
-  // Sender: whether the receiver should get the bytes, which start() then opens to it.
+  // Sender: whether the receiver should get the bytes, which start() then names to it.
   bool opens(const operation& outgoing) const {
     return __builtin_expect(outgoing.size >= smallest_open, 0) && is_opened(outgoing);
   }
@@ -98,7 +98,7 @@ class rendezvous {
   void accept(const announcement& announced, const operation& incoming);
   // Receiver: gets the bytes of an open message that no receive waits for, as a copy, and tells the
   // sender that they are taken. Null, and has done nothing, if the message is too large for that or
-  // the bytes can't be got now.
+  // the bytes can't be got.
   packet* take_early(const announcement& announced);
   // Receiver: the message can't be taken. The sender's operation ends with `fatal`.
   void reject(const announcement& announced);
@@ -127,22 +127,23 @@ class rendezvous {
     rendezvous* of = nullptr;
     bool registered = false;  // the local region is that of `use`
     registrations::use use;
-    open_bytes bytes;  // for the receiver to get; else empty
+    bool opens = false;  // the receiver gets the bytes
     uint32_t receiver_ticket = 0;
     void finished(protocol_host& host, errorcode_t code) override;
     bool try_begin(protocol_host& host) override;
   };
-  struct incoming_state final : pieces, postponed {
+  struct incoming_state final : postponed {
     rendezvous* of = nullptr;
+    operation whole;
     uint32_t sender_ticket = 0;
     registrations::use use;   // of the program's registration, or
     bool registered = false;  // to be ended by us
-    void finished(protocol_host& host, errorcode_t code) override;
     bool try_begin(protocol_host& host) override;
   };
 
-  // Bytes of a message that is_opened() may be true for.
+  // Bytes of a message that is_opened() may be true for, at least and at most.
   static constexpr size_t smallest_open = 4096;
+  static constexpr size_t largest_open = UINT32_MAX;  // rts_open_header
   bool is_opened(const operation& outgoing) const;
 
   // In the tables: the other rank, collectives apart.
@@ -153,16 +154,21 @@ class rendezvous {
   // Its peer is gone, or a rank that its collective needs.
   bool is_lost(const operation& m) const;
   // Sends the announcement: posted or posted_backlog. Answers retry_nomem, and has done nothing, if
-  // no ticket is free; another retry code or fatal as start(), and of an open message a retry code
-  // even if it may wait. The state is the caller's then.
+  // no ticket is free; another retry code or fatal as start(). The state is the caller's then.
   error_t announce(outgoing_state* state, bool may_wait);
-  // Makes the state of an announced message, and registers its buffer unless the network can get
-  // into it as it is. Throws if it can't be registered, after rejecting the message.
+  template <class Header>
+  error_t announce_as(outgoing_state* state, message_kind kind, Header header, bool may_wait);
+  // Gets the bytes of an open message, and ends it.
+  void get(const announcement& announced, const operation& incoming);
+  bool read(const announcement& announced, void* to);
+  // Makes the state of an announced message, and registers its buffer. Throws if it can't be
+  // registered, after rejecting the message.
   incoming_state* prepare(const announcement& announced, const operation& incoming);
   // Answers an announcement. False, and has done nothing, if no ticket is free.
   bool answer(incoming_state* state);
   void finish(outgoing_state* state, errorcode_t code);
   void finish(incoming_state* state, errorcode_t code);
+  void end(const operation& incoming, errorcode_t code);
 
   protocol_host& host_;
   std::atomic<int64_t> open_{0};

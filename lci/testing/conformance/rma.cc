@@ -68,7 +68,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
         ++finished;
       }
     };
-    const auto complete = [&](op operation, bool at_once = false) {
+    const auto complete = [&](op operation) {
       operation.rank = to;
       operation.local = *buffer;
       operation.buffer = local.data();
@@ -76,7 +76,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
       operation.context = &local;
       const int before = finished;
       const error_t result = self.post(operation, see);
-      ASSERT_TRUE(result.is_done() || (result.is_posted() && !at_once));
+      ASSERT_TRUE(result.is_done() || result.is_posted());
       if (result.is_posted()) self.poll_until([&] { return finished > before; }, see);
     };
     int round = 0;
@@ -105,9 +105,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
       get.kind = op_kind::get;
       get.size = size;
       get.remote_offset = offset;
-      get.latency_critical = round % 2 == 0;
-      const char own_is_got = self.dev.is_got_sooner(from, size) ? 1 : 0;
-      complete(get, /*at_once=*/self.exchange(own_is_got)[static_cast<size_t>(to)] == 1);
+      complete(get);
       EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size))
           << "the bytes that this rank has put there";
       self.polling_barrier(see);
