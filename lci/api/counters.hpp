@@ -64,8 +64,8 @@ struct device_counters_t {
   /// Puts by which the library moves the bytes of larger messages, in one or more pieces. These are
   /// the bytes of `sent_large` again.
   traffic_t rendezvous_puts;
-  /// Gets by which the library fetches the bytes of larger messages, in one or more pieces. These
-  /// are the bytes of `received_large` again.
+  /// Larger messages whose bytes the library has read in the memory of the sender. These are bytes
+  /// of `received_large` again.
   traffic_t rendezvous_gets;
   /// Messages of the library itself: answers to announcements and notifications.
   uint64_t control_sent = 0;
