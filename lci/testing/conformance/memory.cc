@@ -103,6 +103,26 @@ TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
   });
 }
 
+// Memory that is not registered, of a rank that says that it is got sooner than sent.
+TEST_P(Conformance, WhatIsGotSoonerCanBeRead) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    for (const size_t size : {size_t{1}, size_t{10000}, size_t{100000}}) {
+      const std::vector<unsigned char> bytes = make_bytes(self.rank, 3, size);
+      const auto addresses = self.exchange(reinterpret_cast<uintptr_t>(bytes.data()));
+      const char offered = self.dev.is_got_sooner(from, size, /*alone=*/true) ? 1 : 0;
+      if (self.exchange(offered)[static_cast<size_t>(to)] == 1) {
+        std::vector<unsigned char> copy(size);
+        EXPECT_TRUE(
+            self.dev.read_memory(to, copy.data(), addresses[static_cast<size_t>(to)], size));
+        EXPECT_TRUE(has_bytes(copy.data(), to, 3, size)) << size;
+      }
+      self.barrier();
+    }
+  });
+}
+
 TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
   run([](rank_under_test& self) {
     const size_t before = self.network.registrations();
