@@ -2,6 +2,7 @@
 #ifndef LCI_NET_SHM_RING_READER_H_
 #define LCI_NET_SHM_RING_READER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -143,6 +144,9 @@ class alignas(cache_line_size) basic_ring_reader {
   }
 
  private:
+  // Bytes of a message whose lines are fetched together. More of them would keep its copy waiting.
+  static constexpr uintptr_t most_fetched = 8 * cache_line_size;
+
   // Once for each message: the sender could change it between a check and a use.
   uint64_t look(uint32_t at) const {
     return cells_[at].word.load(std::memory_order_acquire);  // A1
@@ -161,10 +165,15 @@ class alignas(cache_line_size) basic_ring_reader {
     out->size = size_in(word);
     out->bytes = cells_[next_].bytes;
     out->first_cell = next_;
-    // Its second line, while it is found out whose the message is. By number: it may be behind the
-    // end of the ring, where no pointer may point.
-    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(out->bytes) +
-                                                     cache_line_size - word_size));
+    // Its other lines, while it is found out whose the message is. By number: the second one may be
+    // behind the end of the ring, where no pointer may point.
+    const auto begin = reinterpret_cast<uintptr_t>(out->bytes) - word_size;
+    const uintptr_t end = begin + std::min<uintptr_t>(span * cell_size, most_fetched);
+    uintptr_t line = begin + cache_line_size;
+    do {
+      __builtin_prefetch(reinterpret_cast<const void*>(line));
+      line += cache_line_size;
+    } while (line < end);
     advance(span);
   }
   void advance(uint32_t span) {
