@@ -92,8 +92,6 @@ class alignas(cache_line_size) basic_ring_writer {
     publish(first, kind, imm, whole | above);
     return true;
   }
-  // Whether write_short would write so many bytes.
-  bool can_write_short(size_t size) const { return written_ + span_of(size) < wiped_; }
 
   // Whether a message of `size` bytes could be written now.
   bool has_room(size_t size) {
