@@ -61,6 +61,14 @@ inline inline_put_imm_header make_inline_put_imm(remote_region to, uint64_t offs
                    size - sizeof(header));
 }
 
+// Takes the bytes of a next_put_imm of `rank`, whose word has this offset. As write_put.
+[[gnu::always_inline]] inline take_result take_next_put_imm(region_table::user& regions, int rank,
+                                                            const put_place& last, uint64_t offset,
+                                                            const unsigned char* bytes,
+                                                            size_t size) {
+  return write_put(regions, rank, last.region, last.offset + offset, bytes, size);
+}
+
 }  // namespace lci::net::shm
 
 #endif  // LCI_NET_SHM_INLINE_PUT_IMM_H_

@@ -36,7 +36,7 @@ class InlinePutImm : public testing::Test {
   // A next_put_imm behind it.
   take_result take_next(uint64_t offset, size_t size) {
     const std::vector<unsigned char> bytes(size, 9);
-    return write_put(user_, 3, last_.region, last_.offset + offset, bytes.data(), size);
+    return take_next_put_imm(user_, 3, last_, offset, bytes.data(), size);
   }
   auto count(unsigned char value) const {
     return static_cast<size_t>(std::count(memory_.begin(), memory_.end(), value));

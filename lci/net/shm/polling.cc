@@ -62,6 +62,24 @@ inline void fill_remote_put(completion* out, int rank, uint32_t imm) {
   out->is_small = true;  // nothing is lent
 }
 
+// Takes a put of this kind that comes with its bytes, which write(word, bytes) brings to their place,
+// and fills *(*next)++. False as take_more().
+template <class Write>
+[[gnu::always_inline]] inline bool take_put(ring_reader& from, ring_message_kind kind,
+                                            uint32_t least, uint32_t most, int rank,
+                                            completion** next, Write write) {
+  take_result result = take_result::nothing;
+  from.read_of(
+      kind, least,
+      most, [&](uint64_t word, const unsigned char* bytes) __attribute__((always_inline)) {
+        result = write(word, bytes);
+        fill_remote_put(*next, rank, imm_in(word));
+      });
+  if (result != take_result::completed) return false;
+  ++*next;
+  return true;
+}
+
 }  // namespace
 
 error_t shm_device::poll(completion* out, size_t max, size_t* count) {
@@ -136,32 +154,19 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
                           });
     case ring_message_kind::inline_put_imm: {
       constexpr uint32_t least = sizeof(inline_put_imm_header);
-      take_result result = take_result::nothing;
-      from.read_of(
-          ring_message_kind::inline_put_imm, least, static_cast<uint32_t>(piece_ + least),
-          [&](uint64_t word, const unsigned char* bytes) __attribute__((always_inline)) {
-            result =
-                take_inline_put_imm(region_user_, rank, bytes, size_in(word), &last_put_from(rank));
-            fill_remote_put(*next, rank, imm_in(word));
-          });
-      if (result != take_result::completed) return false;
-      ++*next;
-      return true;
+      return take_put(from, ring_message_kind::inline_put_imm, least,
+                      static_cast<uint32_t>(piece_ + least), rank, next,
+                      [&](uint64_t word, const unsigned char* bytes) {
+                        return take_inline_put_imm(region_user_, rank, bytes, size_in(word),
+                                                   &last_put_from(rank));
+                      });
     }
-    case ring_message_kind::next_put_imm: {
-      take_result result = take_result::nothing;
-      const put_place& last = last_put_from(rank);
-      from.read_of(
-          ring_message_kind::next_put_imm, 0, max_next_put_size,
-          [&](uint64_t word, const unsigned char* bytes) __attribute__((always_inline)) {
-            result = write_put(region_user_, rank, last.region,
-                               last.offset + next_put_offset_in(word), bytes, size_in(word));
-            fill_remote_put(*next, rank, imm_in(word));
-          });
-      if (result != take_result::completed) return false;
-      ++*next;
-      return true;
-    }
+    case ring_message_kind::next_put_imm:
+      return take_put(from, ring_message_kind::next_put_imm, 0, max_next_put_size, rank, next,
+                      [&](uint64_t word, const unsigned char* bytes) {
+                        return take_next_put_imm(region_user_, rank, last_put_from(rank),
+                                                 next_put_offset_in(word), bytes, size_in(word));
+                      });
     default:
       return false;
   }
@@ -244,13 +249,11 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
                                    &last_put_from(rank));
       if (result == take_result::completed) fill_remote_put(out->next, rank, message.imm);
       break;
-    case ring_message_kind::next_put_imm: {
-      const put_place& last = last_put_from(rank);
-      result = write_put(region_user_, rank, last.region, last.offset + message.next_put_offset,
-                         message.bytes, message.size);
+    case ring_message_kind::next_put_imm:
+      result = take_next_put_imm(region_user_, rank, last_put_from(rank), message.next_put_offset,
+                                 message.bytes, message.size);
       if (result == take_result::completed) fill_remote_put(out->next, rank, message.imm);
       break;
-    }
     case ring_message_kind::cooperative_put:
       result = cooperative_.take(rank, message);
       break;
