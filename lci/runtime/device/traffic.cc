@@ -28,21 +28,19 @@ void traffic::message(place& own, const direction& way, int rank, net_imm_data_t
   if (is_short(imm)) return moved(own, way, way.am, rank, size);
   if (is_short_tagged(imm)) return moved(own, way, way.tagged, rank, size);
   const auto without = [size](size_t header) { return size - std::min(size, header); };
+  const auto announced = [&](auto header) {
+    decode(bytes, known, &header);
+    moved(own, way, way.large, rank, header.size);
+  };
   switch (static_cast<message_kind>(imm)) {
     case message_kind::am:
       return moved(own, way, way.am, rank, without(sizeof(am_header)));
     case message_kind::tagged:
       return moved(own, way, way.tagged, rank, without(sizeof(tagged_header)));
-    case message_kind::rts: {
-      rts_header header{};
-      decode(bytes, known, &header);
-      return moved(own, way, way.large, rank, header.size);
-    }
-    case message_kind::rts_open: {
-      rts_open_header header{};
-      decode(bytes, known, &header);
-      return moved(own, way, way.large, rank, header.size);
-    }
+    case message_kind::rts:
+      return announced(rts_header{});
+    case message_kind::rts_open:
+      return announced(rts_open_header{});
     default:
       add(&own.by_event[way.control], 1);
   }
