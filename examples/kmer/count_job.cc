@@ -41,6 +41,8 @@ size_t choose_bins(const std::vector<input_file>& files, int ranks) {
   return std::clamp<uint64_t>(all / static_cast<uint64_t>(ranks), 1, record::max_bins);
 }
 
+static_assert(least_buffer_bytes >= record::max_bytes, "a buffer has room for each record");
+
 struct timed_step {
   const char* name;
   double seconds;
@@ -62,26 +64,20 @@ class count_job {
                  [](const message&) {}}) {}
 
   outcome run() {
-    const bool good = step(
-                          "open", [this](int thread) { open(thread); }, [this] { make_bins(); }) &&
-                      step(
-                          "divide", [this](int thread) { divide(thread); }, [] {}) &&
-                      step(
-                          "count", [this](int thread) { count(thread); }, [] {}) &&
-                      sum_up() &&
-                      step(
-                          "write", [this](int thread) { write(thread); }, [] {});
+    const bool good = step("open", [this](int thread) { open(thread); }) &&
+                      step("divide", [this](int thread) { divide(thread); }) &&
+                      step("count", [this](int thread) { count(thread); }) && sum_up() &&
+                      step("write", [this](int thread) { write(thread); });
     bar_.clear();
     if (!good) return {false, phases_.reason()};
     return {true, phases_.rank() == 0 ? summary() : ""};
   }
 
  private:
-  bool step(const char* name, const std::function<void(int)>& work,
-            const std::function<void()>& prepare) {
+  bool step(const char* name, const std::function<void(int)>& work) {
     step_ = name;
     const clock::time_point begin = clock::now();
-    const bool good = phases_.run(work, prepare);
+    const bool good = phases_.run(work, [] {});
     steps_.push_back({name, std::chrono::duration<double>(clock::now() - begin).count()});
     return good;
   }
@@ -91,7 +87,7 @@ class count_job {
   void open(int thread) {
     if (thread != 0) return;
     std::vector<input_file> files = examine(chosen_.files);
-    bins_wanted_ = choose_bins(files, phases_.ranks());
+    bins_ = std::make_unique<kmer_bins>(chosen_.k, choose_bins(files, phases_.ranks()));
     const size_t chunk = choose_chunk_bytes(files, phases_.ranks(), phases_.threads());
     input_ = std::make_unique<input>(std::move(files), phases_.rank(), phases_.ranks(), chunk);
     if (phases_.rank() != 0) return;
@@ -101,8 +97,6 @@ class count_job {
       histogram_file_ = std::make_unique<output_file>(chosen_.histogram);
     }
   }
-
-  void make_bins() { bins_ = std::make_unique<kmer_bins>(chosen_.k, bins_wanted_); }
 
   // Dividing the input among the bins of all ranks.
 
@@ -218,7 +212,6 @@ class count_job {
   std::vector<timed_step> steps_;
 
   std::unique_ptr<input> input_;
-  size_t bins_wanted_ = 0;
   std::unique_ptr<kmer_bins> bins_;
   std::atomic<size_t> next_bin_{0};
   std::unique_ptr<output_file> table_;           // on rank 0, if wanted

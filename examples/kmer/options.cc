@@ -9,7 +9,6 @@ namespace kmer {
 namespace {
 
 constexpr uint64_t max_threads = 1024;
-constexpr uint64_t least_buffer_bytes = 128;  // room for each record of a super-k-mer
 constexpr uint64_t max_buffer_bytes = uint64_t{1} << 30;
 // One 8-byte number each, summed over all ranks.
 constexpr uint64_t max_histogram_high = 10000000;

@@ -14,6 +14,8 @@ namespace kmer {
 namespace cli = lci::cli;
 using cli::usage_error;
 
+constexpr size_t least_buffer_bytes = 128;  // of an aggregation buffer
+
 enum class when { automatic, always, never };
 
 struct options {
