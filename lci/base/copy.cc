@@ -59,20 +59,18 @@ void copy_many(void* to, const void* from, size_t size) {
 }
 
 // Only whole lines of the target go past the caches: of a part of one, each store would be a write to
-// the memory.
+// the memory. The parts come last, since the processor keeps stores in order, and one may have to
+// wait for its line.
 void copy_past_caches(void* to, const void* from, size_t size) {
   constexpr size_t line = 64;
   if (size < 2 * line) return copy_bytes(to, from, size);
-  auto* t = static_cast<char*>(to);
-  const auto* f = static_cast<const char*>(from);
-  const size_t first = (line - reinterpret_cast<uintptr_t>(t) % line) % line;
-  std::memcpy(t, f, first);
-  t += first;
-  f += first;
-  size -= first;
-  for (; size >= line; size -= line, t += line, f += line) {
-    const auto* const source = reinterpret_cast<const __m128i*>(f);
-    auto* const target = reinterpret_cast<__m128i*>(t);
+  auto* const begin = static_cast<char*>(to);
+  const auto* const from_begin = static_cast<const char*>(from);
+  const size_t first = (line - reinterpret_cast<uintptr_t>(begin) % line) % line;
+  const size_t behind_lines = first + (size - first) / line * line;
+  for (size_t at = first; at < behind_lines; at += line) {
+    const auto* const source = reinterpret_cast<const __m128i*>(from_begin + at);
+    auto* const target = reinterpret_cast<__m128i*>(begin + at);
     const __m128i a = _mm_loadu_si128(source);
     const __m128i b = _mm_loadu_si128(source + 1);
     const __m128i c = _mm_loadu_si128(source + 2);
@@ -84,7 +82,8 @@ void copy_past_caches(void* to, const void* from, size_t size) {
   }
   // Other processors may see such stores after later ones otherwise.
   _mm_sfence();
-  std::memcpy(t, f, size);
+  std::memcpy(begin, from_begin, first);
+  std::memcpy(begin + behind_lines, from_begin + behind_lines, size - behind_lines);
 }
 
 #else

@@ -51,7 +51,7 @@ std::vector<variable> variables() {
        "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
        "allows it"},
       {"LCI_SHM_DISTANCE", "auto, near, far", "auto",
-       "shm: whether the processors of two ranks count as distant, which decides how messages of 6 "
+       "shm: whether the processors of two ranks count as distant, which decides how messages of 1 "
        "KiB and more are copied; auto: as measured"},
   };
 }

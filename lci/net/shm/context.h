@@ -10,6 +10,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 #include "lci/net/backend.h"
+#include "lci/net/shm/distance.h"
 #include "lci/net/shm/heap.h"
 #include "lci/net/shm/regions.h"
 #include "lci/net/shm/segment.h"
@@ -67,8 +68,6 @@ class peer {
   // For map_memory, of a thread of our process: its own mapping ends with its own context.
   std::unique_ptr<heap_views> thread_views;
 };
-
-enum class distance_mode { measured, near, far };
 
 // The ranks of one host, and the memory that they open to each other. Thread safety: as
 // net::context says.

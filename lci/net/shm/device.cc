@@ -101,6 +101,7 @@ shm_device::shm_device(shm_context& context, const device_config& config,
   const int self = context.rank();
   for (int r = 0; r < ranks_; ++r) {
     writer(r).attach(boxes.control(r, lane, self), boxes.cells(r, lane, self), boxes.ring_shift());
+    writer(r).set_receiver(context.assumed_distance(), reader(r).position());
     reader(r).attach(boxes.control(self, lane, r), boxes.cells(self, lane, r), boxes.ring_shift(),
                      largest_message(limits));
     cooperative_.attach(r, boxes.slots(r, lane, self), boxes.slots(self, lane, r));

@@ -49,5 +49,17 @@ TEST(Distance, TimesThatRunBackAreShort) {
   EXPECT_FALSE(to_peer.is_far());
 }
 
+TEST(Distance, IsAsAssumedWhateverIsMeasured) {
+  distance near;
+  near.assume(distance_mode::near);
+  measure(&near, nanoseconds(400), 1000);
+  EXPECT_FALSE(near.is_far());
+  distance far;
+  far.assume(distance_mode::far);
+  EXPECT_TRUE(far.is_far());
+  measure(&far, nanoseconds(50), 1000);
+  EXPECT_TRUE(far.is_far());
+}
+
 }  // namespace
 }  // namespace lci::net::shm

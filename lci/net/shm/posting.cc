@@ -44,29 +44,18 @@ error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
   return post_message(what, imm, buffer, size);
 }
 
-bool shm_device::is_far(int rank) const {
-  const distance_mode mode = context_.assumed_distance();
-  if (mode != distance_mode::measured) return mode == distance_mode::far;
-  return writer(rank).is_far() && context_.rank_at(rank).access == reach::kernel;
-}
-
-// Lines move slowly between distant processors: those of the ring twice for each message, and those
-// that this rank writes to the receiver's memory once more when the receiver reads them. If the
-// receiver gets the bytes by one system call, they move once. Near processors share the copying of
-// messages that are too large for the ring if there are several; a message alone is read sooner if
-// the receiver has all of it in its own caches.
+// If the receiver gets the bytes by one system call, it has them in its own caches, where its program
+// reads them. Several messages are faster if both ranks copy them at the same time.
 bool shm_device::is_got_sooner(int rank, size_t size, bool alone) const {
-  if (size < least_got || size >= most_got) return false;
-  const reach access = context_.rank_at(rank).access;
-  if (is_far(rank)) return access != reach::target_copies;
-  return alone && size > limits_.max_send && size < most_got_near && access == reach::kernel;
+  const size_t most = writer(rank).is_far() ? most_got_far : most_got_near;
+  return alone && size > limits_.max_send && size < most &&
+         context_.rank_at(rank).access != reach::target_copies;
 }
 
 // Of any size.
 [[gnu::noinline]] error_t shm_device::post_message(short_op what, net_imm_data_t imm, void* buffer,
                                                    size_t size) {
   if (size > limits_.max_inject) return errorcode_t::retry;
-  if (is_got_sooner(what.rank, size, /*alone=*/false)) return errorcode_t::retry;
   return send(what.rank, imm, {nullptr, 0, buffer, size});
 }
 

@@ -9,6 +9,7 @@
 
 #include "lci/base/cache_aligned.h"
 #include "lci/net/shm/message.h"
+#include "lci/net/shm/ring_position.h"
 #include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
@@ -38,7 +39,8 @@ class alignas(cache_line_size) basic_ring_reader {
   // (`corrupt`) the ring is read no more.
   [[gnu::always_inline]] result next(incoming* out) {
     for (;;) {
-      const uint64_t word = look(next_);
+      const uint32_t at = next_.get();
+      const uint64_t word = look(at);
       if (word == 0) return result::none;
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
       out->next_put_offset = next_put_offset_in(word);
@@ -46,10 +48,10 @@ class alignas(cache_line_size) basic_ring_reader {
         if (!skip_pad(span)) return result::corrupt;
         continue;
       }
-      if (__builtin_expect(size_in(word) > max_size_ || span > count_ - next_, 0)) {
+      if (__builtin_expect(size_in(word) > max_size_ || span > count_ - at, 0)) {
         return result::corrupt;
       }
-      hand_out(word, span, out);
+      hand_out(at, word, span, out);
       return result::message;
     }
   }
@@ -58,9 +60,10 @@ class alignas(cache_line_size) basic_ring_reader {
   // there is none: then nothing happened, and next() says what there is.
   [[gnu::always_inline]] bool next_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
                                       incoming* out) {
-    const uint64_t word = look(next_);
-    if (!is_of(word, kind, min_size, max_size)) return false;
-    hand_out(word, static_cast<uint32_t>(span_of(size_in(word))), out);
+    const uint32_t at = next_.get();
+    const uint64_t word = look(at);
+    if (!is_of(at, word, kind, min_size, max_size)) return false;
+    hand_out(at, word, static_cast<uint32_t>(span_of(size_in(word))), out);
     return true;
   }
 
@@ -69,9 +72,9 @@ class alignas(cache_line_size) basic_ring_reader {
   template <class Read>
   [[gnu::always_inline]] bool read_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
                                       Read read) {
-    const uint32_t at = next_;
+    const uint32_t at = next_.get();
     const uint64_t word = look(at);
-    if (!is_of(word, kind, min_size, max_size)) return false;
+    if (!is_of(at, word, kind, min_size, max_size)) return false;
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
     const bool is_front = is_all_free();
     read(word, cells_[at].bytes);
@@ -91,7 +94,7 @@ class alignas(cache_line_size) basic_ring_reader {
     const bool is_front = is_all_free();
     const uint32_t least = low_word(kind, 0);
     const uint32_t count = count_;
-    uint32_t at = next_;
+    uint32_t at = next_.get();
     size_t taken = 0;
     for (; taken < max; ++taken) {
       const uint64_t word = look(at);
@@ -103,16 +106,19 @@ class alignas(cache_line_size) basic_ring_reader {
       if (++at == count) at = 0;
     }
     if (taken == 0) return 0;
-    next_ = at;
+    next_.set(at);
     unpublished_ += static_cast<uint32_t>(taken);
     end_read(is_front, taken);
     return taken;
   }
   static constexpr size_t most_small = cell_size - word_size;
 
+  // The cell behind the last message handed out: it moves with each message.
+  const ring_position& position() const { return next_; }
+
   // It becomes nonzero with the next message.
   const typename Atomics::template atomic<uint64_t>* next_word() const {
-    return &cells_[next_].word;
+    return &cells_[next_.get()].word;
   }
 
   // That of the next message. (If there is none, no message's.)
@@ -152,19 +158,19 @@ class alignas(cache_line_size) basic_ring_reader {
     return cells_[at].word.load(std::memory_order_acquire);  // A1
   }
 
-  // Whether the next message, which has this word, is of that kind and has `min_size` to `max_size`
+  // Whether the next message, which begins in cell `at` with this word, is of that kind and has `min_size` to `max_size`
   // bytes. One that runs over the end of the ring is of no kind.
-  [[gnu::always_inline]] bool is_of(uint64_t word, ring_message_kind kind, uint32_t min_size,
-                                    uint32_t max_size) const {
+  [[gnu::always_inline]] bool is_of(uint32_t at, uint64_t word, ring_message_kind kind,
+                                    uint32_t min_size, uint32_t max_size) const {
     return kind_in(word) == kind && size_in(word) >= min_size && size_in(word) <= max_size &&
-           span_of(size_in(word)) <= count_ - next_;
+           span_of(size_in(word)) <= count_ - at;
   }
-  [[gnu::always_inline]] void hand_out(uint64_t word, uint32_t span, incoming* out) {
+  [[gnu::always_inline]] void hand_out(uint32_t at, uint64_t word, uint32_t span, incoming* out) {
     out->kind = kind_in(word);
     out->imm = imm_in(word);
     out->size = size_in(word);
-    out->bytes = cells_[next_].bytes;
-    out->first_cell = next_;
+    out->bytes = cells_[at].bytes;
+    out->first_cell = at;
     // Its other lines, while it is found out whose the message is. By number: the second one may be
     // behind the end of the ring, where no pointer may point.
     const auto begin = reinterpret_cast<uintptr_t>(out->bytes) - word_size;
@@ -178,8 +184,8 @@ class alignas(cache_line_size) basic_ring_reader {
   }
   void advance(uint32_t span) {
     unpublished_ += span;
-    next_ += span;
-    if (next_ == count_) next_ = 0;
+    const uint32_t behind = next_.get() + span;
+    next_.set(behind == count_ ? 0 : behind);
   }
 
   // All that was handed out is freed.
@@ -196,8 +202,9 @@ class alignas(cache_line_size) basic_ring_reader {
   // It fills the end, and was needed only because a message did not fit there. False if it can't be
   // one. (A pad at the front of the ring can't: there are never two in a row.)
   [[gnu::noinline]] bool skip_pad(uint32_t span) {
-    if (span != count_ - next_ || span >= max_span_) return false;
-    spans_[next_].store(span, std::memory_order_relaxed);
+    const uint32_t at = next_.get();
+    if (span != count_ - at || span >= max_span_) return false;
+    spans_[at].store(span, std::memory_order_relaxed);
     advance(span);
     return true;
   }
@@ -235,8 +242,8 @@ class alignas(cache_line_size) basic_ring_reader {
   uint32_t max_span_ = 0;
   uint32_t max_size_ = 0;
 
-  alignas(cache_line_size) uint32_t next_ = 0;  // the cell behind the last message handed out
-  uint32_t unpublished_ = 0;                    // cells handed out, less those below published_
+  alignas(cache_line_size) ring_position next_;  // see position()
+  uint32_t unpublished_ = 0;                     // cells handed out, less those below published_
   // Positions, which count cells through all laps.
   uint64_t freed_ = 0;      // cells below are free
   uint64_t published_ = 0;  // ring_control::freed

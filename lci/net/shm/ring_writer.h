@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 #include "lci/base/check.h"
@@ -15,6 +16,8 @@
 #include "lci/ds/biased_lock.h"
 #include "lci/net/shm/distance.h"
 #include "lci/net/shm/message.h"
+#include "lci/net/shm/ring_position.h"
+#include "lci/net/shm/store_selector.h"
 #include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
@@ -29,11 +32,19 @@ class alignas(cache_line_size) basic_ring_writer {
 
   // A ring of 2^shift cells that are all 0.
   void attach(control_type* control, cell_type* cells, uint32_t shift) {
-    control_ = control;
+    receiver_ = std::make_unique<receiving_end>();
+    receiver_->control = control;
     cells_ = cells;
     mask_ = (uint64_t{1} << shift) - 1;
     set_room(0);
     wiped_ = 1;
+  }
+
+  // The distance of the receiver, and where the messages that it sends to this rank have come to
+  // (ring_reader::position). Before the first write.
+  void set_receiver(distance_mode mode, const ring_position& answers) {
+    receiver_->how_far.assume(mode);
+    receiver_->answers = &answers;
   }
 
   // False if there is no room now; then nothing happened.
@@ -44,11 +55,12 @@ class alignas(cache_line_size) basic_ring_writer {
     if (const uint64_t pad = pad_before(span); pad > 0) {
       end_message(pad, ring_message_kind::pad, 0, pad * cell_size - word_size);
     }
-    cell_type* const first = &cells_[written_ & mask_];
-    if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
-    copy_in(first, message.header_size, message.bytes, message.size);
+    const store_selector::choice stores = stores_for(size);
+    copy_message(&cells_[written_ & mask_], message, stores);
     end_message(span, kind, imm, size);
-    if (span > cells_per_line && span <= most_fetched) fetch_ahead(span);
+    if (span > cells_per_line && span <= most_fetched && stores.kind == store_kind::cached) {
+      fetch_ahead(span);
+    }
     return true;
   }
 
@@ -100,13 +112,21 @@ class alignas(cache_line_size) basic_ring_writer {
   }
 
   // Whether the receiver runs on a distant processor, as far as is known. Any thread.
-  bool is_far() const { return receiver_.is_far(); }
+  bool is_far() const { return receiver_->how_far.is_far(); }
 
   // Tells the receiver that nothing will follow, and that this is no failure.
-  void close() { control_->closed.store(1, std::memory_order_release); }  // R4
+  void close() { receiver_->control->closed.store(1, std::memory_order_release); }  // R4
 
  private:
   struct no_header {};
+  // What this end knows of the other one; seldom needed.
+  struct receiving_end {
+    control_type* control = nullptr;
+    distance how_far;
+    store_selector stores;
+    const ring_position* answers = nullptr;  // null: nothing is known of them
+    uint32_t last_answer = 0;
+  };
 
   // Cells that are wiped at a time: so many that small messages mostly find it done. It also
   // fetches the lines together which they would have to wait for one after the other.
@@ -114,6 +134,30 @@ class alignas(cache_line_size) basic_ring_writer {
 
   static constexpr uint64_t cells_per_line = cache_line_size / cell_size;
   static constexpr uint64_t most_fetched = 34 * cells_per_line;  // 2 KiB, and the runtime's header
+
+  // Messages of so many bytes bypass the caches to a distant receiver.
+  static constexpr size_t least_past_caches_far = size_t{1} << 10;
+  // Messages of so many bytes do to a near one, if that is measured to be faster and one follows the
+  // other: the bandwidth of 4 KiB is 1.5 times as high. One alone takes a tenth longer,
+  static constexpr size_t least_past_caches = size_t{4} << 10;
+  // unless it has so many bytes.
+  static constexpr size_t least_past_caches_alone = size_t{16} << 10;
+
+  store_selector::choice stores_for(size_t size) {
+    if (size < least_past_caches_far) return {};
+    if (is_far()) return {store_kind::past_caches};
+    if (size < least_past_caches) return {};
+    if (was_answered() && size < least_past_caches_alone) return {};
+    return receiver_->stores.next();
+  }
+  // Whether anything has come from the receiver since the last call.
+  bool was_answered() {
+    receiving_end& to = *receiver_;
+    if (to.answers == nullptr) return false;
+    const uint32_t before = to.last_answer;
+    to.last_answer = to.answers->look();
+    return to.last_answer != before;
+  }
 
   // For another message of `span` cells, which is likely to follow: its lines, which the receiver
   // has had, come back while that reads the message before. A third of the latency of 2 KiB between
@@ -145,9 +189,9 @@ class alignas(cache_line_size) basic_ring_writer {
   // line comes from its processor.
   uint64_t read_freed() {
     const auto begin = std::chrono::steady_clock::now();
-    const uint64_t freed = control_->freed.load(std::memory_order_acquire);  // A2
+    const uint64_t freed = receiver_->control->freed.load(std::memory_order_acquire);  // A2
     const auto end = std::chrono::steady_clock::now();
-    if (freed != room_ - mask_ - 1) receiver_.measured(end - begin);
+    if (freed != room_ - mask_ - 1) receiver_->how_far.measured(end - begin);
     return freed;
   }
 
@@ -195,10 +239,24 @@ class alignas(cache_line_size) basic_ring_writer {
     return reinterpret_cast<unsigned char*>(first) + word_size;
   }
 
+  // The bytes of the message that begins in `first`. The header comes last: its line may be with the
+  // receiver.
+  void copy_message(cell_type* first, const iovec& message, store_selector::choice stores) {
+    using clock = std::chrono::steady_clock;
+    const clock::time_point begin = stores.timed ? clock::now() : clock::time_point();
+    copy_in(first, message.header_size, message.bytes, message.size, stores.kind);
+    if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
+    if (stores.timed) receiver_->stores.took(stores.kind, message.size, clock::now() - begin);
+  }
   // To byte `at` of the message that begins in `first`. It runs on over the following cells.
-  static void copy_in(cell_type* first, size_t at, const void* from, size_t size) {
+  static void copy_in(cell_type* first, size_t at, const void* from, size_t size,
+                      store_kind stores = store_kind::cached) {
     if constexpr (std::is_same_v<Atomics, ds::std_atomics>) {
-      base::copy_bytes(bytes_of(first) + at, from, size);
+      if (stores == store_kind::past_caches) {
+        base::copy_past_caches(bytes_of(first) + at, from, size);
+      } else {
+        base::copy_bytes(bytes_of(first) + at, from, size);
+      }
     } else {
       // Where atomics are larger than their values: cell by cell what the above does, with the
       // words that it runs over as the atomics that they are to the receiver, in pieces that none
@@ -238,14 +296,11 @@ class alignas(cache_line_size) basic_ring_writer {
   // Words from written_ to below wiped_ are 0, and all but perhaps the last in one lap.
   uint64_t wiped_ = 0;
   uint64_t room_ = 0;  // positions below are free, as far as is known
-  control_type* control_ = nullptr;
+  std::unique_ptr<receiving_end> receiver_;
 
  public:
   // Here, so that what an owner of it uses is in one line with the above.
   ds::basic_biased_lock<Atomics> lock;
-
- private:
-  distance receiver_;
 };
 
 }  // namespace lci::net::shm

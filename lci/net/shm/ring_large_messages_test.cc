@@ -1,0 +1,105 @@
+// Messages of a ring that bypass the caches, or may do.
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/net/shm/ring.h"
+
+namespace lci::net::shm {
+namespace {
+
+constexpr uint32_t shift = 14;
+constexpr uint32_t cells = 1 << shift;
+constexpr size_t max_size = cells / 4 * cell_size - word_size;
+
+std::vector<unsigned char> make_bytes(uint32_t number, size_t size) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 256 + number);
+  return bytes;
+}
+
+// Both ends of a ring in this process.
+class LargeMessages : public testing::TestWithParam<distance_mode> {
+ protected:
+  LargeMessages() : control_(new ring_control()), cells_(new cell[cells]()) {
+    writer_.attach(control_.get(), cells_.get(), shift);
+    writer_.set_receiver(GetParam(), answers_);
+    reader_.attach(control_.get(), cells_.get(), shift, max_size);
+  }
+
+  // A message of `size` bytes, the first `header_size` of which are its header.
+  bool write(uint32_t number, size_t header_size, size_t size) {
+    const std::vector<unsigned char> bytes = make_bytes(number, size);
+    return writer_.write(
+        ring_message_kind::send, number,
+        {bytes.data(), header_size, bytes.data() + header_size, size - header_size});
+  }
+
+  // The next message is that one. False: there is none.
+  bool read(uint32_t number, size_t size) {
+    incoming message;
+    const ring_reader::result found = reader_.next(&message);
+    if (found == ring_reader::result::none) return false;
+    EXPECT_EQ(found, ring_reader::result::message);
+    EXPECT_EQ(message.imm, number);
+    EXPECT_EQ(message.size, size);
+    const std::vector<unsigned char> expected = make_bytes(number, size);
+    EXPECT_EQ(std::memcmp(message.bytes, expected.data(), size), 0) << size << " bytes";
+    reader_.free(message.first_cell, message.size);
+    reader_.reclaim();
+    return true;
+  }
+
+  ring_position answers_;
+  const std::unique_ptr<ring_control> control_;
+  const std::unique_ptr<cell[]> cells_;
+  ring_writer writer_;
+  ring_reader reader_;
+};
+
+TEST_P(LargeMessages, ArriveWholeWhereverTheyBegin) {
+  uint32_t number = 0;
+  for (const size_t header_size : {0, 32, 40}) {
+    for (size_t size : {1000, 1023, 1024, 1025, 1087, 4096, 4103, 16384, 16447, 60000}) {
+      for (int place = 0; place < 5; ++place, ++number) {
+        ASSERT_TRUE(write(number, header_size, size + static_cast<size_t>(place)));
+        ASSERT_TRUE(write(number, 0, 8));  // the next one begins elsewhere in its line
+        ASSERT_TRUE(read(number, size + static_cast<size_t>(place)));
+        ASSERT_TRUE(read(number, 8));
+        ASSERT_FALSE(read(number, 0));
+        if (number % 2 == 0) answers_.set(number + 1);
+      }
+    }
+  }
+}
+
+TEST_P(LargeMessages, ArriveWholeInAnotherThread) {
+  constexpr uint32_t count = 4000;
+  const auto size_of = [](uint32_t number) { return size_t{800} + number * 37 % 20000; };
+  std::thread sender([&] {
+    for (uint32_t number = 0; number < count;) {
+      if (write(number, 24, size_of(number))) {
+        ++number;
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  for (uint32_t number = 0; number < count;) {
+    if (read(number, size_of(number))) {
+      ++number;
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  sender.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Distances, LargeMessages,
+                         testing::Values(distance_mode::measured, distance_mode::near,
+                                         distance_mode::far));
+
+}  // namespace
+}  // namespace lci::net::shm

@@ -1,0 +1,103 @@
+#include "lci/net/shm/store_selector.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace lci::net::shm {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr size_t size = 8192;
+
+// Messages of `size` bytes, whose copies take so long.
+struct stream {
+  stream(nanoseconds cached_time, nanoseconds past_caches_time)
+      : cached(cached_time), past_caches(past_caches_time) {}
+
+  nanoseconds cached;
+  nanoseconds past_caches;
+  store_selector selector;
+  int timed = 0;
+
+  // Returns how many of `count` messages bypass the caches.
+  int run(int count) {
+    int bypassing = 0;
+    for (int i = 0; i < count; ++i) {
+      const store_selector::choice chosen = selector.next();
+      const bool bypasses = chosen.kind == store_kind::past_caches;
+      if (bypasses) ++bypassing;
+      if (!chosen.timed) continue;
+      ++timed;
+      selector.took(chosen.kind, size, bypasses ? past_caches : cached);
+    }
+    return bypassing;
+  }
+};
+
+TEST(StoreSelector, BeginsWithCachedStores) {
+  stream messages(nanoseconds(700), nanoseconds(500));
+  EXPECT_EQ(messages.run(1), 0);
+}
+
+TEST(StoreSelector, ChoosesTheFasterStores) {
+  stream slow_caches(nanoseconds(700), nanoseconds(200));
+  slow_caches.run(4);
+  EXPECT_EQ(slow_caches.run(3), 3);
+  stream fast_caches(nanoseconds(150), nanoseconds(400));
+  fast_caches.run(6);
+  EXPECT_EQ(fast_caches.run(3), 0);
+}
+
+TEST(StoreSelector, ChangesNothingForALittle) {
+  stream messages(nanoseconds(200), nanoseconds(190));
+  messages.run(1000);
+  EXPECT_LE(messages.run(640), 640 / store_selector::most_between + 1);
+}
+
+// Of many messages one in 64 has the other stores, and as many are timed with the better ones.
+TEST(StoreSelector, TriesTheOtherStoresSeldom) {
+  for (const int past_caches : {200, 4000}) {
+    stream messages(nanoseconds(700), nanoseconds(past_caches));
+    messages.run(1000);
+    messages.timed = 0;
+    const int bypassing = messages.run(64 * store_selector::most_between);
+    EXPECT_EQ(past_caches == 200 ? 64 * store_selector::most_between - bypassing : bypassing, 64);
+    EXPECT_EQ(messages.timed, 128);
+  }
+}
+
+TEST(StoreSelector, FollowsTheProcessors) {
+  stream messages(nanoseconds(700), nanoseconds(200));
+  for (int i = 0; i < 3; ++i) {
+    messages.run(1000);
+    messages.cached = nanoseconds(100);
+    messages.run(2 * store_selector::most_between);
+    EXPECT_LE(messages.run(100), 20);
+    messages.run(1000);
+    messages.cached = nanoseconds(700);
+    messages.run(5 * store_selector::most_between);
+    EXPECT_GE(messages.run(100), 80);
+  }
+}
+
+// The thread loses its processor in one of its copies.
+TEST(StoreSelector, OneLongTimeChangesNothing) {
+  stream messages(nanoseconds(700), nanoseconds(200));
+  messages.run(1000);
+  for (int i = 0; i < 100; ++i) {
+    messages.selector.took(store_kind::past_caches, size, std::chrono::milliseconds(4));
+    messages.run(store_selector::most_between);
+    EXPECT_GE(messages.run(store_selector::most_between), store_selector::most_between - 1);
+  }
+}
+
+TEST(StoreSelector, ClocksMayStandStillOrRunBack) {
+  stream messages(nanoseconds(0), nanoseconds(-5));
+  messages.run(1000);
+  EXPECT_LE(messages.run(640), 640 / store_selector::most_between + 1);
+}
+
+}  // namespace
+}  // namespace lci::net::shm
