@@ -265,7 +265,15 @@ class operation {
     if (number_ != 0) reserve_pieces();
   }
   // Whether the data go in pieces. For step(): the path is known then.
-  bool is_in_pieces() const { return pieces_ != 0 && transfer_.path == copy_path::pipes; }
+  bool is_in_pieces() const { return pieces_ != 0 && transfer_.path != copy_path::kernel; }
+  // Copies bytes of a piece into a pipe.
+  void copy_in(char* to, const char* from, size_t bytes) const {
+    if (transfer_.path == copy_path::pipes_past_caches) {
+      base::copy_past_caches(to, from, bytes);
+    } else {
+      base::copy_bytes(to, from, bytes);
+    }
+  }
   uint64_t piece_count() const { return pieces_; }
   uint64_t first_piece() const { return first_piece_; }
   coll::pipes& pipes() const { return where_.pipes(); }

@@ -18,11 +18,18 @@ void path_selector::add(copy_path path, int64_t duration) {
   all.time += duration;
 }
 
-bool path_selector::is_other_better() {
+copy_path path_selector::fastest() {
   // A smaller difference is not worth a change.
   constexpr double clearly = 0.95;
-  return static_cast<double>(of(other(best_)).usual()) <
-         clearly * static_cast<double>(of(best_).usual());
+  copy_path found = best_;
+  double limit = clearly * static_cast<double>(of(best_).usual());
+  for (trial_ = 1; trial_ < copy_paths; ++trial_) {
+    const auto usual = static_cast<double>(of(tried()).usual());
+    if (usual >= limit) continue;
+    found = tried();
+    limit = usual;
+  }
+  return found;
 }
 
 std::optional<path_plan> path_selector::next(const path_plan& now, uint64_t earliest) {
@@ -36,20 +43,22 @@ std::optional<path_plan> path_selector::next(const path_plan& now, uint64_t earl
       return made;
     case phase::own_measurement:
       if (!of(best_).is_complete()) return std::nullopt;
-      phase_ = phase::trial;
-      return path_plan{earliest, best_, other(best_), true};
-    case phase::trial:
-      if (!of(other(best_)).is_complete()) return std::nullopt;
+      phase_ = phase::trials;
+      trial_ = 1;
+      return path_plan{earliest, best_, tried(), true};
+    case phase::trials: {
+      if (!of(tried()).is_complete()) return std::nullopt;
+      if (++trial_ < copy_paths) return path_plan{earliest, now.after, tried(), true};
       phase_ = phase::long_one;
       ended_ = 0;
-      if (is_other_better()) {
-        best_ = other(best_);
-        length_ = shortest_phase;
-        made.is_measured = false;
-        return made;
-      }
-      length_ = std::clamp(2 * length_, shortest_phase, longest_phase);
-      return path_plan{earliest, now.after, best_, false};
+      const copy_path found = fastest();
+      length_ =
+          found == best_ ? std::clamp(2 * length_, shortest_phase, longest_phase) : shortest_phase;
+      best_ = found;
+      if (now.after != best_) return path_plan{earliest, now.after, best_, false};
+      made.is_measured = false;
+      return made;
+    }
   }
   return std::nullopt;
 }

@@ -12,10 +12,9 @@ namespace lci::coll {
 enum class copy_path : uint8_t {
   pipes,   // in pieces that one rank copies in and the others copy out (piped_operation.h)
   kernel,  // by the kernel from or to the ranks' own memory (process_vm_readv, process_vm_writev)
+  pipes_past_caches,  // pipes into which non-temporal stores copy
 };
-constexpr copy_path other(copy_path path) {
-  return path == copy_path::pipes ? copy_path::kernel : copy_path::pipes;
-}
+constexpr size_t copy_paths = 3;
 
 // The path of each operation, by the operation's number in its arena.
 struct path_plan {
@@ -28,23 +27,29 @@ struct path_plan {
   // The plan in one word. The word of a plan is never 0, except of the one by which all operations
   // use pipes and none is measured.
   uint64_t pack() const {
-    return from << 3 | static_cast<uint64_t>(before) << 2 | static_cast<uint64_t>(after) << 1 |
+    return from << 5 | static_cast<uint64_t>(before) << 3 | static_cast<uint64_t>(after) << 1 |
            static_cast<uint64_t>(is_measured);
   }
   static path_plan unpack(uint64_t word) {
-    return {word >> 3, static_cast<copy_path>(word >> 2 & 1), static_cast<copy_path>(word >> 1 & 1),
-            (word & 1) != 0};
+    return {word >> 5, path_in(word >> 3), path_in(word >> 1), (word & 1) != 0};
+  }
+
+ private:
+  // Of two bits; another process wrote the word.
+  static copy_path path_in(uint64_t bits) {
+    return (bits & 3) < copy_paths ? static_cast<copy_path>(bits & 3) : copy_path::pipes;
   }
 };
 
-// Measures both paths and prefers the faster one. The kernel needs one copy where pipes need two,
-// and pipes stay in the caches. Which path is faster depends on the processors, the number of ranks
+// Measures all paths and prefers the fastest one. The kernel needs one copy where pipes need two, and
+// pipes stay in the caches, between which lines move slowly on some machines and between distant
+// processors. Which path is the fastest depends on the processors, the number of ranks
 // per processor, the kind of operation and the size (docs/performance/collectives.md).
 //
-// The operations form phases. A long phase uses the better path. At its end the selector measures
-// some operations, and then as many operations on the other path. As long as the same path is
-// better, each long phase is twice as long as the one before, up to a limit: trials then take at
-// first 1 % and later less than 0.1 % of the operations.
+// The operations form phases. A long phase uses the best path. At its end the selector measures some
+// operations, and then as many operations on each of the other paths. As long as the same path is the
+// best, each long phase is twice as long as the one before, up to a limit: trials then take at
+// first 2 % and later less than 0.2 % of the operations.
 //
 // Thread safety: one thread at a time.
 class path_selector {
@@ -84,16 +89,22 @@ class path_selector {
     // system interrupts, take many times as long.
     int64_t usual() const;
   };
-  enum class phase { long_one, own_measurement, trial };
+  enum class phase { long_one, own_measurement, trials };
 
   sample& of(copy_path path) { return measured_[static_cast<size_t>(path)]; }
-  bool is_other_better();
+  // The path of the trial.
+  copy_path tried() const {
+    return static_cast<copy_path>((static_cast<size_t>(best_) + trial_) % copy_paths);
+  }
+  // The best path by the measurements.
+  copy_path fastest();
 
   phase phase_ = phase::long_one;
   copy_path best_;
   uint64_t ended_ = 0;  // operations of this phase
   uint64_t length_ = first_phase;
-  std::array<sample, 2> measured_;  // by path
+  size_t trial_ = 1;                         // of the trials, from 1 on
+  std::array<sample, copy_paths> measured_;  // by path
 };
 
 }  // namespace lci::coll

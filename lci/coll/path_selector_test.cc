@@ -1,5 +1,7 @@
 #include "lci/coll/path_selector.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,14 +19,18 @@ class operations_in_turn {
   explicit operations_in_turn(copy_path first = copy_path::pipes, uint64_t from = 0)
       : selector_(first), plan_{from, copy_path::pipes, first, false} {}
 
-  // Returns how many of them the kernel copied.
+  // Returns how many of them the kernel copied. Pipes past the caches are the slowest path.
   uint64_t run(uint64_t count, int64_t in_pipes, int64_t by_kernel) {
+    return run(count, in_pipes, by_kernel, 2 * std::max(in_pipes, by_kernel));
+  }
+  uint64_t run(uint64_t count, int64_t in_pipes, int64_t by_kernel, int64_t past_caches) {
+    const std::array<int64_t, copy_paths> durations = {in_pipes, by_kernel, past_caches};
     uint64_t kernels = 0;
     for (uint64_t i = 0; i < count; ++i) {
       ++number_;
       const copy_path path = plan_.of(number_);
       kernels += path == copy_path::kernel ? 1 : 0;
-      if (plan_.is_measured) selector_.add(path, path == copy_path::pipes ? in_pipes : by_kernel);
+      if (plan_.is_measured) selector_.add(path, durations[static_cast<size_t>(path)]);
       selector_.count();
       if (const auto next = selector_.next(plan_, number_ + ahead)) change_to(*next);
     }
@@ -55,7 +61,7 @@ class operations_in_turn {
 // Operations of a trial, and those before the first decision.
 constexpr uint64_t most_of_a_trial = 2 * ahead + path_selector::samples;
 constexpr uint64_t first_decision =
-    path_selector::first_phase + path_selector::samples + most_of_a_trial;
+    path_selector::first_phase + path_selector::samples + (copy_paths - 1) * most_of_a_trial;
 
 TEST(PathSelector, TheFirstOperationsGoThroughPipes) {
   operations_in_turn operations;
@@ -91,6 +97,29 @@ TEST(PathSelector, PipesComeBackWhereTheyAreFaster) {
   EXPECT_EQ(operations.run(path_selector::shortest_phase / 2, 100, 200), 0u);
 }
 
+TEST(PathSelector, TheFastestOfThreeIsFound) {
+  for (const copy_path first : {copy_path::pipes, copy_path::kernel}) {
+    for (const copy_path best :
+         {copy_path::pipes, copy_path::kernel, copy_path::pipes_past_caches}) {
+      for (const copy_path second :
+           {copy_path::pipes, copy_path::kernel, copy_path::pipes_past_caches}) {
+        std::array<int64_t, copy_paths> durations = {300, 300, 300};
+        durations[static_cast<size_t>(second)] = 200;
+        durations[static_cast<size_t>(best)] = 100;
+        operations_in_turn operations(first);
+        operations.run(first_decision, durations[0], durations[1], durations[2]);
+        EXPECT_EQ(operations.path(), best);
+      }
+    }
+  }
+}
+
+TEST(PathSelector, AWordOfNoPathMeansPipes) {
+  const path_plan read = path_plan::unpack(~uint64_t{0});
+  EXPECT_EQ(read.before, copy_path::pipes);
+  EXPECT_EQ(read.after, copy_path::pipes);
+}
+
 TEST(PathSelector, ADifferenceOfAFewPercentChangesNothing) {
   operations_in_turn operations;
   operations.run(first_decision, 100, 96);
@@ -123,8 +152,9 @@ TEST(PathSelector, TrialsTakeFewOfTheOperationsAndFewerLater) {
 TEST(PathSelector, LongOperationsAreDecidedEarly) {
   constexpr int64_t ms = 1000000;
   operations_in_turn operations;
-  operations.run(path_selector::first_phase + path_selector::fewest_samples + ahead, 4 * ms,
-                 2 * ms);
+  constexpr uint64_t trials = (copy_paths - 1) * (path_selector::fewest_samples + ahead);
+  operations.run(path_selector::first_phase + path_selector::fewest_samples + trials + ahead,
+                 4 * ms, 2 * ms);
   EXPECT_EQ(operations.path(), copy_path::kernel);
   EXPECT_EQ(operations.run(100, 4 * ms, 2 * ms), 100u);
 }
@@ -141,6 +171,7 @@ TEST(PathSelector, FirstOperationsOfATrialThatTakeLongDoNotCount) {
   for (size_t i = 0; i < path_selector::samples; ++i) {
     follow(i < path_selector::samples / 2 ? 5000 : 100);
   }
+  while (plan.after == copy_path::pipes_past_caches) follow(200);
   EXPECT_EQ(plan.after, copy_path::kernel);
   EXPECT_FALSE(plan.is_measured);
 }

@@ -71,10 +71,9 @@ class piped_operation : public operation {
     const char* data;
     size_t size;
   };
-  static bool put_whole(uint64_t number, size_t bytes_of_each, char* slot, const block& from) {
+  bool put_whole(uint64_t number, size_t bytes_of_each, char* slot, const block& from) {
     const piece each = piece_of(number, bytes_of_each, from.size);
-    // An empty block may have null as its address.
-    if (each.bytes > 0) base::copy_data(slot, from.data + each.begin, each.bytes);
+    copy_in(slot, from.data + each.begin, each.bytes);
     return true;
   }
   // block_for(rank): for that other rank.

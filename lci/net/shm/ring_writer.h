@@ -55,12 +55,13 @@ class alignas(cache_line_size) basic_ring_writer {
     if (const uint64_t pad = pad_before(span); pad > 0) {
       end_message(pad, ring_message_kind::pad, 0, pad * cell_size - word_size);
     }
-    const store_selector::choice stores = stores_for(size);
-    copy_message(&cells_[written_ & mask_], message, stores);
+    cell_type* const first = &cells_[written_ & mask_];
+    const stores how = stores_for(size);
+    // The header last: its line may be with the receiver, and stores keep their order.
+    copy_in(first, message.header_size, message.bytes, message.size, how);
+    if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
     end_message(span, kind, imm, size);
-    if (span > cells_per_line && span <= most_fetched && stores.kind == store_kind::cached) {
-      fetch_ahead(span);
-    }
+    if (span > cells_per_line && span <= most_fetched && how == stores::cached) fetch_ahead(span);
     return true;
   }
 
@@ -123,7 +124,7 @@ class alignas(cache_line_size) basic_ring_writer {
   struct receiving_end {
     control_type* control = nullptr;
     distance how_far;
-    store_selector stores;
+    store_selector selector;
     const ring_position* answers = nullptr;  // null: nothing is known of them
     uint32_t last_answer = 0;
   };
@@ -143,12 +144,15 @@ class alignas(cache_line_size) basic_ring_writer {
   // unless it has so many bytes.
   static constexpr size_t least_past_caches_alone = size_t{16} << 10;
 
-  store_selector::choice stores_for(size_t size) {
-    if (size < least_past_caches_far) return {};
-    if (is_far()) return {store_kind::past_caches};
-    if (size < least_past_caches) return {};
-    if (was_answered() && size < least_past_caches_alone) return {};
-    return receiver_->stores.next();
+  // How the bytes of a message get into the ring: as store_kind, or as is measured.
+  enum class stores { cached, past_caches, selected };
+
+  stores stores_for(size_t size) {
+    if (size < least_past_caches_far) return stores::cached;
+    if (is_far()) return stores::past_caches;
+    if (size < least_past_caches) return stores::cached;
+    if (was_answered() && size < least_past_caches_alone) return stores::cached;
+    return stores::selected;
   }
   // Whether anything has come from the receiver since the last call.
   bool was_answered() {
@@ -239,23 +243,17 @@ class alignas(cache_line_size) basic_ring_writer {
     return reinterpret_cast<unsigned char*>(first) + word_size;
   }
 
-  // The bytes of the message that begins in `first`. The header comes last: its line may be with the
-  // receiver.
-  void copy_message(cell_type* first, const iovec& message, store_selector::choice stores) {
-    using clock = std::chrono::steady_clock;
-    const clock::time_point begin = stores.timed ? clock::now() : clock::time_point();
-    copy_in(first, message.header_size, message.bytes, message.size, stores.kind);
-    if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
-    if (stores.timed) receiver_->stores.took(stores.kind, message.size, clock::now() - begin);
-  }
   // To byte `at` of the message that begins in `first`. It runs on over the following cells.
-  static void copy_in(cell_type* first, size_t at, const void* from, size_t size,
-                      store_kind stores = store_kind::cached) {
+  void copy_in(cell_type* first, size_t at, const void* from, size_t size,
+               stores how = stores::cached) {
     if constexpr (std::is_same_v<Atomics, ds::std_atomics>) {
-      if (stores == store_kind::past_caches) {
-        base::copy_past_caches(bytes_of(first) + at, from, size);
+      unsigned char* const to = bytes_of(first) + at;
+      if (how == stores::cached) {
+        base::copy_bytes(to, from, size);
+      } else if (how == stores::past_caches) {
+        base::copy_past_caches(to, from, size);
       } else {
-        base::copy_bytes(bytes_of(first) + at, from, size);
+        receiver_->selector.copy(to, from, size);
       }
     } else {
       // Where atomics are larger than their values: cell by cell what the above does, with the

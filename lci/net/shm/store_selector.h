@@ -7,30 +7,44 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lci/base/copy.h"
+
 namespace lci::net::shm {
 
-// How the bytes of a message go into a ring.
+// How bytes are copied to memory that another processor has read, and will read again.
 enum class store_kind : uint8_t {
-  cached,       // the sender's processor fetches each line, which the receiver's had last
+  cached,       // this processor fetches each line, which the other one had last
   past_caches,  // non-temporal stores: the lines go to the memory, and none is fetched
 };
 
-// Chooses the faster stores for the next large message of a ring, by measuring both.
+// Chooses the faster stores for copies to such memory, by measuring both.
 //
 // Which are faster depends on the processors. Where a line moves quickly between their caches, the
-// memory is slower by a factor of two to four; elsewhere it is faster by a factor of two to ten. Not
-// only the distance says so: two pairs of processors with lines of 24 and 48 ns differ. So the sender
-// times its own copy: of one message in `most_between` with the better stores, and of another one
-// with the other stores. (The receiver's copy takes longer and less long where the sender's does.)
+// memory is slower by a factor of two to four; elsewhere it is faster by a factor of two to ten. So
+// the selector times the copies of the writer: one in `most_between` with the better stores, and
+// another one with the other stores. (Where these take longer, so do the copies of the reader.)
 //
 // Thread safety: one thread at a time.
 class store_selector {
  public:
+  // Copies at least 1 byte, as base::copy_bytes() or base::copy_past_caches().
+  void copy(void* to, const void* from, size_t size) {
+    using clock = std::chrono::steady_clock;
+    const choice chosen = next();
+    const clock::time_point begin = chosen.timed ? clock::now() : clock::time_point();
+    if (chosen.kind == store_kind::past_caches) {
+      base::copy_past_caches(to, from, size);
+    } else {
+      base::copy_bytes(to, from, size);
+    }
+    if (chosen.timed) took(chosen.kind, size, clock::now() - begin);
+  }
+
+  // The two parts of copy(): before a copy, and after one that is `timed`.
   struct choice {
     store_kind kind = store_kind::cached;
-    bool timed = false;  // took() is to be called
+    bool timed = false;
   };
-
   choice next() {
     ++since_trial_;
     if (since_trial_ < between_) return {best_, since_trial_ == between_ / 2};
@@ -39,7 +53,6 @@ class store_selector {
     return {other(best_), true};
   }
 
-  // The copy of a message of `size` bytes, at least 1, with these stores took so long.
   void took(store_kind kind, size_t size, std::chrono::nanoseconds time) {
     const float now =
         static_cast<float>(std::max<int64_t>(time.count(), 1)) / static_cast<float>(size);
@@ -51,7 +64,7 @@ class store_selector {
     between_ = least_between;
   }
 
-  // Messages from one trial of the other stores to the next: few at first and after a change.
+  // Copies from one trial of the other stores to the next: few at first and after a change.
   static constexpr uint16_t least_between = 2;
   static constexpr uint16_t most_between = 64;
 

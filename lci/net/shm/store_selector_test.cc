@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 namespace lci::net::shm {
 namespace {
@@ -11,7 +13,7 @@ using std::chrono::nanoseconds;
 
 constexpr size_t size = 8192;
 
-// Messages of `size` bytes, whose copies take so long.
+// Copies of `size` bytes, which take so long.
 struct stream {
   stream(nanoseconds cached_time, nanoseconds past_caches_time)
       : cached(cached_time), past_caches(past_caches_time) {}
@@ -21,7 +23,7 @@ struct stream {
   store_selector selector;
   int timed = 0;
 
-  // Returns how many of `count` messages bypass the caches.
+  // Returns how many of `count` copies bypass the caches.
   int run(int count) {
     int bypassing = 0;
     for (int i = 0; i < count; ++i) {
@@ -37,8 +39,8 @@ struct stream {
 };
 
 TEST(StoreSelector, BeginsWithCachedStores) {
-  stream messages(nanoseconds(700), nanoseconds(500));
-  EXPECT_EQ(messages.run(1), 0);
+  stream copies(nanoseconds(700), nanoseconds(500));
+  EXPECT_EQ(copies.run(1), 0);
 }
 
 TEST(StoreSelector, ChoosesTheFasterStores) {
@@ -51,52 +53,63 @@ TEST(StoreSelector, ChoosesTheFasterStores) {
 }
 
 TEST(StoreSelector, ChangesNothingForALittle) {
-  stream messages(nanoseconds(200), nanoseconds(190));
-  messages.run(1000);
-  EXPECT_LE(messages.run(640), 640 / store_selector::most_between + 1);
+  stream copies(nanoseconds(200), nanoseconds(190));
+  copies.run(1000);
+  EXPECT_LE(copies.run(640), 640 / store_selector::most_between + 1);
 }
 
-// Of many messages one in 64 has the other stores, and as many are timed with the better ones.
+// Of many copies one in 64 has the other stores, and as many are timed with the better ones.
 TEST(StoreSelector, TriesTheOtherStoresSeldom) {
   for (const int past_caches : {200, 4000}) {
-    stream messages(nanoseconds(700), nanoseconds(past_caches));
-    messages.run(1000);
-    messages.timed = 0;
-    const int bypassing = messages.run(64 * store_selector::most_between);
+    stream copies(nanoseconds(700), nanoseconds(past_caches));
+    copies.run(1000);
+    copies.timed = 0;
+    const int bypassing = copies.run(64 * store_selector::most_between);
     EXPECT_EQ(past_caches == 200 ? 64 * store_selector::most_between - bypassing : bypassing, 64);
-    EXPECT_EQ(messages.timed, 128);
+    EXPECT_EQ(copies.timed, 128);
   }
 }
 
 TEST(StoreSelector, FollowsTheProcessors) {
-  stream messages(nanoseconds(700), nanoseconds(200));
+  stream copies(nanoseconds(700), nanoseconds(200));
   for (int i = 0; i < 3; ++i) {
-    messages.run(1000);
-    messages.cached = nanoseconds(100);
-    messages.run(2 * store_selector::most_between);
-    EXPECT_LE(messages.run(100), 20);
-    messages.run(1000);
-    messages.cached = nanoseconds(700);
-    messages.run(5 * store_selector::most_between);
-    EXPECT_GE(messages.run(100), 80);
+    copies.run(1000);
+    copies.cached = nanoseconds(100);
+    copies.run(2 * store_selector::most_between);
+    EXPECT_LE(copies.run(100), 20);
+    copies.run(1000);
+    copies.cached = nanoseconds(700);
+    copies.run(5 * store_selector::most_between);
+    EXPECT_GE(copies.run(100), 80);
   }
 }
 
 // The thread loses its processor in one of its copies.
 TEST(StoreSelector, OneLongTimeChangesNothing) {
-  stream messages(nanoseconds(700), nanoseconds(200));
-  messages.run(1000);
+  stream copies(nanoseconds(700), nanoseconds(200));
+  copies.run(1000);
   for (int i = 0; i < 100; ++i) {
-    messages.selector.took(store_kind::past_caches, size, std::chrono::milliseconds(4));
-    messages.run(store_selector::most_between);
-    EXPECT_GE(messages.run(store_selector::most_between), store_selector::most_between - 1);
+    copies.selector.took(store_kind::past_caches, size, std::chrono::milliseconds(4));
+    copies.run(store_selector::most_between);
+    EXPECT_GE(copies.run(store_selector::most_between), store_selector::most_between - 1);
   }
 }
 
 TEST(StoreSelector, ClocksMayStandStillOrRunBack) {
-  stream messages(nanoseconds(0), nanoseconds(-5));
-  messages.run(1000);
-  EXPECT_LE(messages.run(640), 640 / store_selector::most_between + 1);
+  stream copies(nanoseconds(0), nanoseconds(-5));
+  copies.run(1000);
+  EXPECT_LE(copies.run(640), 640 / store_selector::most_between + 1);
+}
+
+TEST(StoreSelector, CopiesWithEitherStores) {
+  store_selector selector;
+  for (size_t bytes = 1; bytes < 1000; ++bytes) {
+    const std::vector<unsigned char> from(bytes, static_cast<unsigned char>(bytes));
+    std::vector<unsigned char> to(bytes + 1);
+    selector.copy(to.data(), from.data(), bytes);
+    ASSERT_TRUE(std::equal(from.begin(), from.end(), to.begin())) << bytes;
+    ASSERT_EQ(to[bytes], 0) << bytes;
+  }
 }
 
 }  // namespace
