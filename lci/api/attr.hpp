@@ -56,9 +56,9 @@
     "through pipes: one rank copies them in while the others copy them out; of more, or with 0, "  \
     "the kernel copies from rank to rank, where it may; equal on all ranks")                       \
   X(bool, coll_measure_paths, true,                                                                \
-    "whether the first rank measures pipes against copies by the kernel, for each kind of "        \
-    "collective operation and each size, and selects the faster path for all ranks; otherwise "    \
-    "coll_pipe_max_size alone selects the path")                                                   \
+    "whether the first rank measures pipes, pipes past the caches and copies by the kernel, for "  \
+    "each kind of collective operation and each size, and selects the fastest path for all "       \
+    "ranks; otherwise coll_pipe_max_size alone selects the path")                                  \
   X(size_t, coll_cached_max_size, 0,                                                               \
     "bytes of the send and receive buffers of all ranks of a host together, up to which the "      \
     "results of a collective operation in shared memory go through the caches; those of larger "   \
