@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lci/base/copy.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/pipes.h"
 
