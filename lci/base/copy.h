@@ -3,6 +3,7 @@
 #define LCI_BASE_COPY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace lci::base {
@@ -56,6 +57,16 @@ inline void copy_bytes(void* to, const void* from, size_t size) {
 // caches would lose again before anybody reads them. Such a store does not read its line from the
 // memory first. Other threads see the bytes before all that the caller stores after the call.
 void copy_past_caches(void* to, const void* from, size_t size);
+
+// How bytes are copied to memory that another processor has read, and will read again.
+enum class store_kind : uint8_t {
+  cached,       // this processor fetches each line, which the other one had last
+  past_caches,  // non-temporal stores: the lines go to the memory, and none is fetched
+};
+
+inline void copy(store_kind stores, void* to, const void* from, size_t size) {
+  (stores == store_kind::past_caches ? copy_past_caches : copy_bytes)(to, from, size);
+}
 
 #if defined(__x86_64__)
 // What copy_many does on AMD's processors. Requires AVX, and at least 128 bytes.

@@ -268,7 +268,7 @@ class operation {
   bool is_in_pieces() const { return pieces_ != 0 && transfer_.path != copy_path::kernel; }
   // Copies bytes of a piece into a pipe.
   void copy_in(char* to, const char* from, size_t bytes) const {
-    copy(transfer_.path == copy_path::pipes_past_caches, to, from, bytes);
+    base::copy(stores(transfer_.path == copy_path::pipes_past_caches), to, from, bytes);
   }
   uint64_t piece_count() const { return pieces_; }
   uint64_t first_piece() const { return first_piece_; }
@@ -276,7 +276,7 @@ class operation {
   void awaits(int rank) { awaited_ = rank; }
   // Copies bytes to where the program will find them.
   void copy_result(void* to, const void* from, size_t bytes) const {
-    copy(bypasses_caches_, to, from, bytes);
+    base::copy(stores(bypasses_caches_), to, from, bytes);
   }
   // Whether results go to where the program will find them by copy_result() alone.
   bool bypasses_caches() const { return bypasses_caches_; }
@@ -284,8 +284,8 @@ class operation {
   bool is_large(size_t size) const { return size > std::max(most_in_area_, line::inline_bytes); }
 
  private:
-  static void copy(bool past_caches, void* to, const void* from, size_t bytes) {
-    (past_caches ? base::copy_past_caches : base::copy_bytes)(to, from, bytes);
+  static base::store_kind stores(bool past_caches) {
+    return past_caches ? base::store_kind::past_caches : base::store_kind::cached;
   }
   void reserve_pieces();
   // Looks up the path of the data. False: it is not known yet.

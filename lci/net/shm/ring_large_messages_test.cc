@@ -97,6 +97,30 @@ TEST_P(LargeMessages, ArriveWholeInAnotherThread) {
   sender.join();
 }
 
+// Both ways of a message have been timed where the sender selects, and none elsewhere.
+TEST_P(LargeMessages, AreTimedWhereTheSenderSelects) {
+  constexpr size_t size = 8000;
+  const bool selects = GetParam() != distance_mode::far;
+  for (uint32_t number = 0; number < 20 * cells * cell_size / size; ++number) {
+    ASSERT_TRUE(write(number, 24, size));
+    ASSERT_TRUE(read(number, size));
+  }
+  for (const auto& cost : control_->read_costs) EXPECT_EQ(cost.load() > 0, selects);
+}
+
+// A word of a sender that is none of ours.
+TEST_P(LargeMessages, TimedOnesOfAWrongSizeAreCorrupt) {
+  for (const uint32_t size : {uint32_t{0}, uint32_t{max_size + 1}, is_timed_past_caches - 1}) {
+    const ring_reader::result expected = ring_reader::result::corrupt;
+    cells_[0].word.store(make_word(ring_message_kind::send, is_timed | size, 0));
+    incoming message;
+    EXPECT_EQ(reader_.next(&message), expected) << size;
+    cells_[0].word.store(make_word(ring_message_kind::send, is_timed_past_caches | size, 0));
+    EXPECT_EQ(reader_.next(&message), expected) << size;
+  }
+  EXPECT_EQ(control_->read_costs[0].load(), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Distances, LargeMessages,
                          testing::Values(distance_mode::measured, distance_mode::near,
                                          distance_mode::far));

@@ -3,11 +3,14 @@
 #define LCI_NET_SHM_RING_READER_H_
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "lci/base/cache_aligned.h"
+#include "lci/net/shm/copy_cost.h"
 #include "lci/net/shm/message.h"
 #include "lci/net/shm/ring_position.h"
 #include "lci/net/shm/wire.h"
@@ -40,8 +43,9 @@ class alignas(cache_line_size) basic_ring_reader {
   [[gnu::always_inline]] result next(incoming* out) {
     for (;;) {
       const uint32_t at = next_.get();
-      const uint64_t word = look(at);
+      uint64_t word = look(at);
       if (word == 0) return result::none;
+      if (__builtin_expect(size_in(word) > max_size_, 0)) word = without_timing(at, word);
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
       out->next_put_offset = next_put_offset_in(word);
       if (__builtin_expect(kind_in(word) == ring_message_kind::pad, 0)) {
@@ -188,6 +192,24 @@ class alignas(cache_line_size) basic_ring_reader {
     next_.set(behind == count_ ? 0 : behind);
   }
 
+  // A word without its request to time the message, with which it looks too large; the message has
+  // been timed then. Its lines come into this processor's caches by that.
+  [[gnu::noinline]] uint64_t without_timing(uint32_t at, uint64_t word) {
+    if ((size_in(word) & is_timed) == 0) return word;
+    const size_t stores = (size_in(word) & is_timed_past_caches) != 0 ? 1 : 0;
+    const uint64_t plain = word & ~uint64_t{is_timed | is_timed_past_caches};
+    const uint32_t size = size_in(plain);
+    if (size == 0 || size > max_size_ || span_of(size) > count_ - at) return word;
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(cells_[at].bytes);
+    const auto begin = std::chrono::steady_clock::now();
+    for (size_t i = 0; i < size; i += cache_line_size) {
+      (void)*static_cast<const volatile unsigned char*>(bytes + i);
+    }
+    read_costs_[stores].took(size, std::chrono::steady_clock::now() - begin);
+    control_->read_costs[stores].store(read_costs_[stores].per_byte(), std::memory_order_relaxed);
+    return plain;
+  }
+
   // All that was handed out is freed.
   bool is_all_free() const { return freed_ == published_ + unpublished_; }
   // For so many cells that have been read; `is_front`: all before them was free.
@@ -247,6 +269,8 @@ class alignas(cache_line_size) basic_ring_reader {
   // Positions, which count cells through all laps.
   uint64_t freed_ = 0;      // cells below are free
   uint64_t published_ = 0;  // ring_control::freed
+
+  std::array<copy_cost, 2> read_costs_;  // by base::store_kind; see ring_control
 };
 
 }  // namespace lci::net::shm

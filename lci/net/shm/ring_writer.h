@@ -56,12 +56,17 @@ class alignas(cache_line_size) basic_ring_writer {
       end_message(pad, ring_message_kind::pad, 0, pad * cell_size - word_size);
     }
     cell_type* const first = &cells_[written_ & mask_];
-    const stores how = stores_for(size);
+    const store_selector::choice chosen = stores_for(size);
+    const clock::time_point begin = chosen.timed ? clock::now() : clock::time_point();
     // The header last: its line may be with the receiver, and stores keep their order.
-    copy_in(first, message.header_size, message.bytes, message.size, how);
+    copy_in(first, message.header_size, message.bytes, message.size, chosen.stores);
     if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
-    end_message(span, kind, imm, size);
-    if (span > cells_per_line && span <= most_fetched && how == stores::cached) fetch_ahead(span);
+    if (__builtin_expect(chosen.timed, 0)) {
+      receiver_->selector.took(chosen.stores, size, clock::now() - begin);
+    }
+    end_message(span, kind, imm, size | timing_bits(chosen));
+    if (span > cells_per_line && span <= most_fetched && !bypasses_caches(chosen))
+      fetch_ahead(span);
     return true;
   }
 
@@ -119,6 +124,7 @@ class alignas(cache_line_size) basic_ring_writer {
   void close() { receiver_->control->closed.store(1, std::memory_order_release); }  // R4
 
  private:
+  using clock = std::chrono::steady_clock;
   struct no_header {};
   // What this end knows of the other one; seldom needed.
   struct receiving_end {
@@ -138,21 +144,22 @@ class alignas(cache_line_size) basic_ring_writer {
 
   // Messages of so many bytes bypass the caches to a distant receiver.
   static constexpr size_t least_past_caches_far = size_t{1} << 10;
-  // Messages of so many bytes do to a near one, if that is measured to be faster and one follows the
-  // other: the bandwidth of 4 KiB is 1.5 times as high. One alone takes a tenth longer,
+  // Messages of so many bytes do to a near one, if that is measured to be faster.
   static constexpr size_t least_past_caches = size_t{4} << 10;
-  // unless it has so many bytes.
-  static constexpr size_t least_past_caches_alone = size_t{16} << 10;
 
-  // How the bytes of a message get into the ring: as store_kind, or as is measured.
-  enum class stores { cached, past_caches, selected };
-
-  stores stores_for(size_t size) {
-    if (size < least_past_caches_far) return stores::cached;
-    if (is_far()) return stores::past_caches;
-    if (size < least_past_caches) return stores::cached;
-    if (was_answered() && size < least_past_caches_alone) return stores::cached;
-    return stores::selected;
+  store_selector::choice stores_for(size_t size) {
+    if (size < least_past_caches_far) return {};
+    if (is_far()) return {base::store_kind::past_caches, false};
+    if (size < least_past_caches) return {};
+    return receiver_->selector.next(written_ / (mask_ / 8 + 1), was_answered());
+  }
+  static bool bypasses_caches(const store_selector::choice& chosen) {
+    return chosen.stores == base::store_kind::past_caches;
+  }
+  // Of the word's size.
+  static uint32_t timing_bits(const store_selector::choice& chosen) {
+    if (__builtin_expect(!chosen.timed, 1)) return 0;
+    return is_timed | (bypasses_caches(chosen) ? is_timed_past_caches : 0);
   }
   // Whether anything has come from the receiver since the last call.
   bool was_answered() {
@@ -190,12 +197,15 @@ class alignas(cache_line_size) basic_ring_writer {
   }
 
   // ring_control::freed. Shows how far away the receiver is: if it has written the word since, the
-  // line comes from its processor.
+  // line comes from its processor. The receiver's measurements are in the same line.
   uint64_t read_freed() {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = clock::now();
     const uint64_t freed = receiver_->control->freed.load(std::memory_order_acquire);  // A2
-    const auto end = std::chrono::steady_clock::now();
+    const auto end = clock::now();
     if (freed != room_ - mask_ - 1) receiver_->how_far.measured(end - begin);
+    const auto& costs = receiver_->control->read_costs;
+    receiver_->selector.read_costs(costs[0].load(std::memory_order_relaxed),
+                                   costs[1].load(std::memory_order_relaxed));
     return freed;
   }
 
@@ -245,16 +255,9 @@ class alignas(cache_line_size) basic_ring_writer {
 
   // To byte `at` of the message that begins in `first`. It runs on over the following cells.
   void copy_in(cell_type* first, size_t at, const void* from, size_t size,
-               stores how = stores::cached) {
+               base::store_kind stores = base::store_kind::cached) {
     if constexpr (std::is_same_v<Atomics, ds::std_atomics>) {
-      unsigned char* const to = bytes_of(first) + at;
-      if (how == stores::cached) {
-        base::copy_bytes(to, from, size);
-      } else if (how == stores::past_caches) {
-        base::copy_past_caches(to, from, size);
-      } else {
-        receiver_->selector.copy(to, from, size);
-      }
+      base::copy(stores, bytes_of(first) + at, from, size);
     } else {
       // Where atomics are larger than their values: cell by cell what the above does, with the
       // words that it runs over as the atomics that they are to the receiver, in pieces that none

@@ -8,79 +8,108 @@
 #include <cstdint>
 
 #include "lci/base/copy.h"
+#include "lci/net/shm/copy_cost.h"
 
 namespace lci::net::shm {
 
-// How bytes are copied to memory that another processor has read, and will read again.
-enum class store_kind : uint8_t {
-  cached,       // this processor fetches each line, which the other one had last
-  past_caches,  // non-temporal stores: the lines go to the memory, and none is fetched
-};
-
-// Chooses the faster stores for copies to such memory, by measuring both.
+// Chooses the faster stores for large messages of a ring, by measuring both.
 //
 // Which are faster depends on the processors. Where a line moves quickly between their caches, the
-// memory is slower by a factor of two to four; elsewhere it is faster by a factor of two to ten. So
-// the selector times the copies of the writer: one in `most_between` with the better stores, and
-// another one with the other stores. (Where these take longer, so do the copies of the reader.)
+// memory is slower by a factor of two to four; elsewhere it is faster by a factor of two to ten. The
+// sender and the receiver may differ: on AMD's Zen 3, a sender writes past the caches in half the
+// time, and the receiver reads those bytes in twice the time. So the selector has both times. The
+// receiver reads a message alone after the sender has written it: then their sum counts. Of messages
+// that follow one another, each writes and reads at the same time: then the longer time counts.
+//
+// The times also depend on where the lines of the ring are, thus on the stores of the last lap. So
+// each phase has whole laps, and times messages of its last lap only: a long phase with the better
+// stores, then a trial of two laps with the others.
 //
 // Thread safety: one thread at a time.
 class store_selector {
  public:
-  // Copies at least 1 byte, as base::copy_bytes() or base::copy_past_caches().
-  void copy(void* to, const void* from, size_t size) {
-    using clock = std::chrono::steady_clock;
-    const choice chosen = next();
-    const clock::time_point begin = chosen.timed ? clock::now() : clock::time_point();
-    if (chosen.kind == store_kind::past_caches) {
-      base::copy_past_caches(to, from, size);
-    } else {
-      base::copy_bytes(to, from, size);
-    }
-    if (chosen.timed) took(chosen.kind, size, clock::now() - begin);
-  }
-
-  // The two parts of copy(): before a copy, and after one that is `timed`.
+  using store_kind = base::store_kind;
   struct choice {
-    store_kind kind = store_kind::cached;
-    bool timed = false;
+    store_kind stores = store_kind::cached;
+    bool timed = false;  // took() and read_costs() are to follow
   };
-  choice next() {
-    ++since_trial_;
-    if (since_trial_ < between_) return {best_, since_trial_ == between_ / 2};
-    since_trial_ = 0;
-    between_ = std::min<uint16_t>(2 * between_, most_between);
-    return {other(best_), true};
+
+  // The stores of the next message, which begins in this eighth of the ring, counted through all
+  // laps. `alone`: the receiver has read the messages before.
+  choice next(uint64_t eighth, bool alone) {
+    const bool is_first = eighth != eighth_;
+    if (is_first) {
+      if (eighth / 8 != eighth_ / 8) begin_lap();
+      eighth_ = eighth;
+    }
+    alone_ = alone;
+    return {is_trial_ ? trial_ : best(alone), is_first && lap_ + 1 == laps_};
   }
 
-  void took(store_kind kind, size_t size, std::chrono::nanoseconds time) {
-    const float now =
-        static_cast<float>(std::max<int64_t>(time.count(), 1)) / static_cast<float>(size);
-    float& known = cost(kind);
-    // A time is never too short. It is too long if the thread loses its processor meanwhile.
-    known = known == 0 ? now : std::min(now, 2 * known);
-    if (kind == best_ || cost(best_) == 0 || known >= clearly * cost(best_)) return;
-    best_ = kind;
-    between_ = least_between;
+  // To write `size` bytes, at least 1, took so long.
+  void took(store_kind stores, size_t size, std::chrono::nanoseconds time) {
+    written_[index(stores)].took(size, time);
   }
 
-  // Copies from one trial of the other stores to the next: few at first and after a change.
-  static constexpr uint16_t least_between = 2;
-  static constexpr uint16_t most_between = 64;
+  // To read a byte takes so long, in ps, by the receiver's last measurements; 0: not known.
+  void read_costs(uint32_t cached, uint32_t past_caches) { read_ = {cached, past_caches}; }
+
+  // Laps of a trial, and of a long phase: few at first and after a change.
+  static constexpr int trial_laps = 2;
+  static constexpr int least_laps = 2;
+  static constexpr int most_laps = 64;
 
  private:
-  // The other stores must be so much faster to become the better ones.
-  static constexpr float clearly = 0.9F;
-
-  static store_kind other(store_kind kind) {
-    return kind == store_kind::cached ? store_kind::past_caches : store_kind::cached;
+  static store_kind other(store_kind stores) {
+    return stores == store_kind::cached ? store_kind::past_caches : store_kind::cached;
   }
-  float& cost(store_kind kind) { return cost_[static_cast<size_t>(kind)]; }
+  static size_t index(store_kind stores) { return static_cast<size_t>(stores); }
+  store_kind& best(bool alone) { return best_[alone ? 1 : 0]; }
 
-  std::array<float, 2> cost_ = {};  // ns a byte, by kind; 0: not known
-  store_kind best_ = store_kind::cached;
-  uint16_t since_trial_ = 0;
-  uint16_t between_ = least_between;
+  void begin_lap() {
+    if (++lap_ < laps_) return;
+    lap_ = 0;
+    is_trial_ = !is_trial_;
+    if (is_trial_) {
+      laps_ = trial_laps;
+      trial_ = other(best(alone_));
+      return;
+    }
+    long_phase_ = std::min(2 * long_phase_, most_laps);
+    for (const bool alone : {false, true}) {
+      const store_kind before = best(alone);
+      best(alone) = find_best(alone);
+      if (best(alone) != before) long_phase_ = least_laps;
+    }
+    laps_ = long_phase_;
+  }
+  store_kind find_best(bool alone) const {
+    // Those past the caches must be clearly faster: other programs need the memory, too.
+    const bool is_faster =
+        5 * cost(store_kind::past_caches, alone) < 4 * cost(store_kind::cached, alone);
+    return is_faster ? store_kind::past_caches : store_kind::cached;
+  }
+  // ps a byte. 0 for both if one of their times is not known.
+  uint64_t cost(store_kind stores, bool alone) const {
+    for (const uint32_t known :
+         {written_[0].per_byte(), written_[1].per_byte(), read_[0], read_[1]}) {
+      if (known == 0) return 0;
+    }
+    const uint64_t written = written_[index(stores)].per_byte();
+    const uint64_t read = read_[index(stores)];
+    return alone ? written + read : std::max(written, read);
+  }
+
+  std::array<copy_cost, 2> written_;                                           // by store_kind
+  std::array<uint32_t, 2> read_ = {};                                          // the same
+  std::array<store_kind, 2> best_ = {store_kind::cached, store_kind::cached};  // alone: the second
+  uint64_t eighth_ = 0;  // of the last message
+  bool alone_ = false;   // the last message
+  bool is_trial_ = false;
+  store_kind trial_ = store_kind::past_caches;
+  int lap_ = 0;  // of this phase
+  int laps_ = least_laps;
+  int long_phase_ = least_laps;  // laps of the last one
 };
 
 }  // namespace lci::net::shm

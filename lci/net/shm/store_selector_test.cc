@@ -2,114 +2,153 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <vector>
 
 namespace lci::net::shm {
 namespace {
 
+using base::store_kind;
 using std::chrono::nanoseconds;
 
 constexpr size_t size = 8192;
+constexpr int messages_of_eighth = 4;
+constexpr int messages_of_lap = 8 * messages_of_eighth;
 
-// Copies of `size` bytes, which take so long.
+// What a message takes with these stores: the sender, and the receiver.
+struct times {
+  nanoseconds written;
+  nanoseconds read;
+};
+
+// Messages of `size` bytes through a ring.
 struct stream {
-  stream(nanoseconds cached_time, nanoseconds past_caches_time)
-      : cached(cached_time), past_caches(past_caches_time) {}
+  stream(times of_cached, times of_past_caches) : cached(of_cached), past_caches(of_past_caches) {}
 
-  nanoseconds cached;
-  nanoseconds past_caches;
+  times cached;
+  times past_caches;
   store_selector selector;
+  uint64_t sent = 0;
   int timed = 0;
+  copy_cost read[2];
+  bool receiver_reports = true;
 
-  // Returns how many of `count` copies bypass the caches.
-  int run(int count) {
+  // Returns how many messages of `laps` bypass the caches.
+  int run(int laps, bool alone = false) {
     int bypassing = 0;
-    for (int i = 0; i < count; ++i) {
-      const store_selector::choice chosen = selector.next();
-      const bool bypasses = chosen.kind == store_kind::past_caches;
+    for (int i = 0; i < laps * messages_of_lap; ++i, ++sent) {
+      const store_selector::choice chosen = selector.next(sent / messages_of_eighth, alone);
+      const bool bypasses = chosen.stores == store_kind::past_caches;
       if (bypasses) ++bypassing;
       if (!chosen.timed) continue;
       ++timed;
-      selector.took(chosen.kind, size, bypasses ? past_caches : cached);
+      const times& took = bypasses ? past_caches : cached;
+      selector.took(chosen.stores, size, took.written);
+      if (!receiver_reports) continue;
+      read[bypasses ? 1 : 0].took(size, took.read);
+      selector.read_costs(read[0].per_byte(), read[1].per_byte());
     }
     return bypassing;
   }
 };
 
+times take(int written, int read) { return {nanoseconds(written), nanoseconds(read)}; }
+
+constexpr int settled = 4 * store_selector::most_laps;
+constexpr int whole_cycle = store_selector::most_laps + store_selector::trial_laps;
+
 TEST(StoreSelector, BeginsWithCachedStores) {
-  stream copies(nanoseconds(700), nanoseconds(500));
-  EXPECT_EQ(copies.run(1), 0);
+  stream messages(take(700, 700), take(100, 100));
+  EXPECT_EQ(messages.run(store_selector::least_laps), 0);
+  EXPECT_EQ(messages.run(store_selector::trial_laps), store_selector::trial_laps * messages_of_lap);
 }
 
 TEST(StoreSelector, ChoosesTheFasterStores) {
-  stream slow_caches(nanoseconds(700), nanoseconds(200));
-  slow_caches.run(4);
-  EXPECT_EQ(slow_caches.run(3), 3);
-  stream fast_caches(nanoseconds(150), nanoseconds(400));
-  fast_caches.run(6);
-  EXPECT_EQ(fast_caches.run(3), 0);
+  stream slow_caches(take(700, 500), take(200, 300));
+  slow_caches.run(settled);
+  EXPECT_EQ(slow_caches.run(10 * whole_cycle), 10 * store_selector::most_laps * messages_of_lap);
+  stream fast_caches(take(150, 150), take(200, 400));
+  fast_caches.run(settled);
+  EXPECT_EQ(fast_caches.run(10 * whole_cycle), 10 * store_selector::trial_laps * messages_of_lap);
 }
 
-TEST(StoreSelector, ChangesNothingForALittle) {
-  stream copies(nanoseconds(200), nanoseconds(190));
-  copies.run(1000);
-  EXPECT_LE(copies.run(640), 640 / store_selector::most_between + 1);
-}
-
-// Of many copies one in 64 has the other stores, and as many are timed with the better ones.
-TEST(StoreSelector, TriesTheOtherStoresSeldom) {
-  for (const int past_caches : {200, 4000}) {
-    stream copies(nanoseconds(700), nanoseconds(past_caches));
-    copies.run(1000);
-    copies.timed = 0;
-    const int bypassing = copies.run(64 * store_selector::most_between);
-    EXPECT_EQ(past_caches == 200 ? 64 * store_selector::most_between - bypassing : bypassing, 64);
-    EXPECT_EQ(copies.timed, 128);
+// On Zen 3, near processors.
+TEST(StoreSelector, SlowReadsOutweighFastWrites) {
+  stream messages(take(530, 240), take(330, 650));
+  for (const bool alone : {false, true}) {
+    messages.run(settled, alone);
+    EXPECT_EQ(messages.run(whole_cycle, alone), store_selector::trial_laps * messages_of_lap);
   }
+}
+
+// On Zen 4, near processors: the receiver waits for a message that comes alone.
+TEST(StoreSelector, OfAMessageAloneTheSumCounts) {
+  stream messages(take(1000, 400), take(500, 700));
+  messages.run(settled);
+  EXPECT_EQ(messages.run(whole_cycle), store_selector::most_laps * messages_of_lap);
+  EXPECT_EQ(messages.run(whole_cycle, /*alone=*/true),
+            store_selector::trial_laps * messages_of_lap);
+}
+
+TEST(StoreSelector, LeavesTheCachesOnlyForMuch) {
+  stream messages(take(200, 200), take(170, 170));
+  messages.run(settled);
+  EXPECT_EQ(messages.run(whole_cycle), store_selector::trial_laps * messages_of_lap);
+}
+
+TEST(StoreSelector, TimesMessagesOfTwoLapsInACycle) {
+  stream messages(take(700, 700), take(200, 200));
+  messages.run(settled);
+  messages.timed = 0;
+  messages.run(10 * whole_cycle);
+  EXPECT_EQ(messages.timed, 10 * 2 * 8);
+}
+
+// Without the receiver's times nothing is known.
+TEST(StoreSelector, NeedsTheTimesOfBothSides) {
+  stream messages(take(700, 500), take(100, 100));
+  messages.receiver_reports = false;
+  messages.run(settled);
+  EXPECT_EQ(messages.run(whole_cycle), store_selector::trial_laps * messages_of_lap);
 }
 
 TEST(StoreSelector, FollowsTheProcessors) {
-  stream copies(nanoseconds(700), nanoseconds(200));
+  stream messages(take(700, 500), take(200, 300));
   for (int i = 0; i < 3; ++i) {
-    copies.run(1000);
-    copies.cached = nanoseconds(100);
-    copies.run(2 * store_selector::most_between);
-    EXPECT_LE(copies.run(100), 20);
-    copies.run(1000);
-    copies.cached = nanoseconds(700);
-    copies.run(5 * store_selector::most_between);
-    EXPECT_GE(copies.run(100), 80);
+    messages.run(settled);
+    messages.cached = take(100, 100);
+    messages.run(settled);
+    EXPECT_EQ(messages.run(whole_cycle), store_selector::trial_laps * messages_of_lap);
+    messages.cached = take(700, 500);
+    messages.run(settled);
+    EXPECT_EQ(messages.run(whole_cycle), store_selector::most_laps * messages_of_lap);
   }
 }
 
-// The thread loses its processor in one of its copies.
+// A thread loses its processor in one of its copies.
 TEST(StoreSelector, OneLongTimeChangesNothing) {
-  stream copies(nanoseconds(700), nanoseconds(200));
-  copies.run(1000);
+  stream messages(take(700, 500), take(200, 300));
+  messages.run(settled);
   for (int i = 0; i < 100; ++i) {
-    copies.selector.took(store_kind::past_caches, size, std::chrono::milliseconds(4));
-    copies.run(store_selector::most_between);
-    EXPECT_GE(copies.run(store_selector::most_between), store_selector::most_between - 1);
+    messages.selector.took(store_kind::past_caches, size, std::chrono::milliseconds(4));
+    EXPECT_EQ(messages.run(whole_cycle), store_selector::most_laps * messages_of_lap);
   }
 }
 
 TEST(StoreSelector, ClocksMayStandStillOrRunBack) {
-  stream copies(nanoseconds(0), nanoseconds(-5));
-  copies.run(1000);
-  EXPECT_LE(copies.run(640), 640 / store_selector::most_between + 1);
+  stream messages(take(0, 0), take(-5, -5));
+  messages.run(settled);
+  EXPECT_EQ(messages.run(whole_cycle), store_selector::trial_laps * messages_of_lap);
 }
 
-TEST(StoreSelector, CopiesWithEitherStores) {
-  store_selector selector;
-  for (size_t bytes = 1; bytes < 1000; ++bytes) {
-    const std::vector<unsigned char> from(bytes, static_cast<unsigned char>(bytes));
-    std::vector<unsigned char> to(bytes + 1);
-    selector.copy(to.data(), from.data(), bytes);
-    ASSERT_TRUE(std::equal(from.begin(), from.end(), to.begin())) << bytes;
-    ASSERT_EQ(to[bytes], 0) << bytes;
-  }
+TEST(CopyCost, IsTheMeanOfTheLastTimes) {
+  copy_cost cost;
+  EXPECT_EQ(cost.per_byte(), 0u);
+  cost.took(1000, nanoseconds(50));
+  EXPECT_EQ(cost.per_byte(), 51u);
+  for (int i = 0; i < 30; ++i) cost.took(1000, nanoseconds(100));
+  EXPECT_NEAR(cost.per_byte(), 101, 2);
+  cost.took(1000, std::chrono::hours(1));
+  EXPECT_LE(cost.per_byte(), 127u);
 }
 
 }  // namespace

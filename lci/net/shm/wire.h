@@ -35,7 +35,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c6369736830000a;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c6369736830000b;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -61,6 +61,12 @@ enum class ring_message_kind : uint32_t {  // less than 16
 constexpr int imm_shift = 32;
 constexpr int kind_shift = 28;
 constexpr uint32_t max_message_size = (uint32_t{1} << kind_shift) - 1;
+
+// Two bits of that size, which no message needs: the receiver times how long it takes to read the
+// lines of this message, and which stores have written them (basic_ring_control::read_costs). With
+// one of them a message looks too large, so that the receiver checks for them only then.
+constexpr uint32_t is_timed = uint32_t{1} << 27;
+constexpr uint32_t is_timed_past_caches = uint32_t{1} << 26;
 
 // Its lower half: those of one kind are ordered by size.
 constexpr uint32_t low_word(ring_message_kind kind, uint32_t size) {
@@ -106,6 +112,9 @@ template <class Atomics>
 struct basic_ring_control {
   // receiver: cells below are free again
   alignas(cache_line_size) typename Atomics::template atomic<uint64_t> freed;
+  // receiver: picoseconds that it takes to read a byte which the sender has written with these
+  // stores (base::store_kind); 0 if not known
+  typename Atomics::template atomic<uint32_t> read_costs[2];
   // sender: 1 when it ended its device properly
   alignas(cache_line_size) typename Atomics::template atomic<uint32_t> closed;
 };
