@@ -66,6 +66,7 @@ set(LCI_SOURCES
   lci/net/shm/context.cc
   lci/net/shm/cooperative_copy.cc
   lci/net/shm/device.cc
+  lci/net/shm/get_selector.cc
   lci/net/shm/heap.cc
   lci/net/shm/host.cc
   lci/net/shm/lane_count.cc

@@ -130,6 +130,11 @@ class device {
   // up to limits(rank).max_inject bytes. The answer may change at any time. Thread safety: any
   // thread at any time; wait-free.
   virtual bool is_got_sooner(int /*rank*/, size_t /*size*/, bool /*alone*/) const { return false; }
+  // For networks that measure it: a message of `size` bytes for which is_got_sooner() was asked, and
+  // that was alone all the time, is at that rank, which `got` it or not. `time`: from when this rank
+  // announced it until it knew. Thread safety: any thread at any time; wait-free.
+  virtual void came(int /*rank*/, size_t /*size*/, bool /*got*/,
+                    std::chrono::nanoseconds /*time*/) {}
   // As context::read_memory, for memory of a rank whose is_got_sooner() is or was true for this one.
   // False also if that rank has failed.
   virtual bool read_memory(int /*rank*/, void* /*to*/, uint64_t /*from*/, size_t /*size*/) {

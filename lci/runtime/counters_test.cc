@@ -93,17 +93,23 @@ void communicate_alone(rank_under_test& self) {
   EXPECT_EQ(read(self).registrations, registrations - 1);
 }
 
-TEST_F(Counters, CountWhatReceiversGet) {
-  ASSERT_EQ(setenv("LCI_SHM_DISTANCE", "far", 1), 0);
-  run(1, [](rank_under_test& self) {
-    constexpr size_t size = 100000;
-    const std::vector<unsigned char> bytes(size, 1);
+// Sends `count` active messages of `size` bytes, each after the one before has been received.
+void send_large(rank_under_test& self, int count, size_t size) {
+  const std::vector<unsigned char> bytes(size, 1);
+  for (int i = 0; i < count; ++i) {
     EXPECT_TRUE(
         accepted(
             post_am_x(self.to, bytes.data(), size, self.sync, self.rcomp).runtime(self.runtime))
             .is_posted());
     receive_am(self, {});
     sync_wait_x(self.sync, nullptr).runtime(self.runtime)();
+  }
+}
+
+TEST_F(Counters, CountWhatReceiversGet) {
+  run(1, [](rank_under_test& self) {
+    constexpr size_t size = 100000;
+    send_large(self, 1, size);
     const counters_t all = read(self);
     const device_counters_t& counted = all.devices.at(0);
     expect(counted.sent_large, 1, size);
@@ -112,7 +118,20 @@ TEST_F(Counters, CountWhatReceiversGet) {
     expect(counted.rendezvous_puts, 0, 0);
     expect(counted.gets, 0, 0);
   });
-  unsetenv("LCI_SHM_DISTANCE");
+}
+
+// The network tries both ways, and is notified of each message: it gets 8, then puts 8.
+TEST_F(Counters, ShowThatLargeMessagesTryBothWays) {
+  run(1, [](rank_under_test& self) {
+    constexpr size_t size = 100000;
+    send_large(self, 16, size);
+    const counters_t all = read(self);
+    const device_counters_t& counted = all.devices.at(0);
+    expect(counted.sent_large, 16, 16 * size);
+    expect(counted.rendezvous_gets, 8, 8 * size);
+    EXPECT_GE(counted.rendezvous_puts.messages, 8u);
+    EXPECT_EQ(counted.rendezvous_puts.bytes, 8 * size);
+  });
 }
 
 TEST_F(Counters, AreExactForOneRank) {

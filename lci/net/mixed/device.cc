@@ -85,6 +85,15 @@ bool mixed_device::is_got_sooner(int rank, size_t size, bool alone) const {
                    : far_->is_got_sooner(rank, size, alone);
 }
 
+void mixed_device::came(int rank, size_t size, bool got, std::chrono::nanoseconds time) {
+  const int near = near_index(rank);
+  if (near >= 0) {
+    near_->came(near, size, got, time);
+  } else {
+    far_->came(rank, size, got, time);
+  }
+}
+
 bool mixed_device::read_memory(int rank, void* to, uint64_t from, size_t size) {
   const int near = near_index(rank);
   return near >= 0 ? near_->read_memory(near, to, from, size)

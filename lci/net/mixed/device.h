@@ -34,6 +34,7 @@ class mixed_device final : public device {
   error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const remote_place* where) override;
   bool is_got_sooner(int rank, size_t size, bool alone) const override;
+  void came(int rank, size_t size, bool got, std::chrono::nanoseconds time) override;
   bool read_memory(int rank, void* to, uint64_t from, size_t size) override;
   void* mapped_address(int rank, remote_region remote, uint64_t remote_offset,
                        size_t size) override;

@@ -2,6 +2,7 @@
 #define LCI_NET_SHM_DEVICE_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "lci/net/peer_health.h"
 #include "lci/net/shm/context.h"
 #include "lci/net/shm/cooperative_copy.h"
+#include "lci/net/shm/get_selector.h"
 #include "lci/net/shm/inline_put_imm.h"
 #include "lci/net/shm/lane_failures.h"
 #include "lci/net/shm/large_puts.h"
@@ -24,10 +26,11 @@ namespace lci::net::shm {
 // What the lanes of a device share.
 struct lanes_common {
   lanes_common(std::unique_ptr<mailboxes> made, int ranks)
-      : boxes(std::move(made)), failures(ranks, boxes->lanes()) {}
+      : boxes(std::move(made)), failures(ranks, boxes->lanes()), selectors(ranks) {}
 
   const std::unique_ptr<mailboxes> boxes;
   lane_failures failures;
+  get_selectors selectors;
 };
 
 // One lane of a device: a set of rings in this rank's mailbox, one for every rank to write to, and
@@ -55,6 +58,7 @@ class shm_device final : public device {
                      const remote_place* where) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
   bool is_got_sooner(int rank, size_t size, bool alone) const override;
+  void came(int rank, size_t size, bool got, std::chrono::nanoseconds time) override;
   bool read_memory(int rank, void* to, uint64_t from, size_t size) override {
     return health_.is_alive(rank) && context_.read_memory(rank, to, from, size);
   }
@@ -124,12 +128,6 @@ class shm_device final : public device {
   void suspect_announced();
   void report_failures(batch* out);
   bool report_failure(int rank, batch* out);
-
-  // A receiver gets a message that is alone if it has fewer bytes. Near processors copy and read 128
-  // KiB in 15 us either way. Distant ones take 14 us that way and 15 us if both copy, and 256 KiB 25
-  // us and 26 us.
-  static constexpr size_t most_got_near = 128 << 10;
-  static constexpr size_t most_got_far = 512 << 10;
 
   ring_writer& writer(int rank) const { return writers_[static_cast<size_t>(rank)]; }
   ring_reader& reader(int rank) const { return readers_[static_cast<size_t>(rank)]; }

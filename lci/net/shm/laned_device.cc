@@ -65,7 +65,7 @@ bool laned_device::add(int rank, remote_region remote, uint64_t remote_offset, i
 }
 
 bool laned_device::is_got_sooner(int rank, size_t size, bool alone) const {
-  return lanes_[home()].net->is_got_sooner(rank, size, alone);
+  return lanes_[0].net->is_got_sooner(rank, size, alone);
 }
 
 bool laned_device::read_memory(int rank, void* to, uint64_t from, size_t size) {

@@ -2,6 +2,7 @@
 #define LCI_NET_SHM_LANED_DEVICE_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -35,6 +36,9 @@ class laned_device final : public device {
                      const remote_place* where) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
   bool is_got_sooner(int rank, size_t size, bool alone) const override;
+  void came(int rank, size_t size, bool got, std::chrono::nanoseconds time) override {
+    lanes_[0].net->came(rank, size, got, time);
+  }
   bool read_memory(int rank, void* to, uint64_t from, size_t size) override;
   void* mapped_address(int rank, remote_region remote, uint64_t remote_offset,
                        size_t size) override;

@@ -47,9 +47,13 @@ error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
 // If the receiver gets the bytes by one system call, it has them in its own caches, where its program
 // reads them. Several messages are faster if both ranks copy them at the same time.
 bool shm_device::is_got_sooner(int rank, size_t size, bool alone) const {
-  const size_t most = writer(rank).is_far() ? most_got_far : most_got_near;
-  return alone && size > limits_.max_send && size < most &&
-         context_.rank_at(rank).access != reach::target_copies;
+  return alone && size > limits_.max_send && size < get_selectors::largest &&
+         context_.rank_at(rank).access != reach::target_copies &&
+         common_->selectors.of(rank, size).gets();
+}
+
+void shm_device::came(int rank, size_t size, bool got, std::chrono::nanoseconds time) {
+  if (size < get_selectors::largest) common_->selectors.of(rank, size).came(got, size, time);
 }
 
 // Of any size.

@@ -108,6 +108,42 @@ TEST_P(LargeMessages, AreTimedWhereTheSenderSelects) {
   for (const auto& cost : control_->read_costs) EXPECT_EQ(cost.load() > 0, selects);
 }
 
+// The stores of timed messages, by lap of the ring.
+struct timed_stores {
+  uint64_t lap;
+  bool past_caches;
+};
+
+// The receiver's times outweigh the sender's, however they are measured here.
+TEST_P(LargeMessages, HaveTheStoresThatTheReceiverReadsFaster) {
+  if (GetParam() == distance_mode::far) GTEST_SKIP() << "the sender does not select";
+  constexpr size_t size = 16000;
+  constexpr int laps = 4 * (store_selector::most_laps + store_selector::trial_laps);
+  for (const bool past_caches : {true, false}) {
+    std::vector<timed_stores> timed;
+    uint32_t place = 0;
+    for (uint64_t lap = 0, number = 0; lap < laps; ++number) {
+      ASSERT_TRUE(write(static_cast<uint32_t>(number), 24, size));
+      const uint32_t at = reader_.position().get();
+      const uint32_t bits = size_in(cells_[at].word.load());
+      const bool is_of_this_lap = at >= place;
+      place = at;
+      if (!is_of_this_lap) ++lap;
+      if ((bits & is_timed) != 0) timed.push_back({lap, (bits & is_timed_past_caches) != 0});
+      ASSERT_TRUE(read(static_cast<uint32_t>(number), size));
+      control_->read_costs[0].store(past_caches ? 10'000'000 : 1);
+      control_->read_costs[1].store(past_caches ? 1 : 10'000'000);
+    }
+    ASSERT_GE(timed.size(), 16u);
+    // A trial of two laps, and before it a long phase; each has timed messages in its last lap.
+    size_t i = timed.size() - 1;
+    while (i > 0 && timed[i].lap - timed[i - 1].lap != store_selector::trial_laps) --i;
+    ASSERT_GT(i, 0u);
+    EXPECT_EQ(timed[i].past_caches, !past_caches);
+    EXPECT_EQ(timed[i - 1].past_caches, past_caches);
+  }
+}
+
 // A word of a sender that is none of ours.
 TEST_P(LargeMessages, TimedOnesOfAWrongSizeAreCorrupt) {
   for (const uint32_t size : {uint32_t{0}, uint32_t{max_size + 1}, is_timed_past_caches - 1}) {

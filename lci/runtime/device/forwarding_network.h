@@ -28,6 +28,9 @@ class forwarding_network : public net::device {
   bool is_got_sooner(int rank, size_t size, bool alone) const override {
     return network_->is_got_sooner(rank, size, alone);
   }
+  void came(int rank, size_t size, bool got, std::chrono::nanoseconds time) override {
+    network_->came(rank, size, got, time);
+  }
   bool read_memory(int rank, void* to, uint64_t from, size_t size) override {
     return network_->read_memory(rank, to, from, size);
   }

@@ -38,10 +38,13 @@ auto* rendezvous::take(Table* table, uint32_t ticket, int rank) {
 
 // Sender.
 
-bool rendezvous::is_opened(const operation& outgoing) const {
+bool rendezvous::may_open(const operation& outgoing) const {
   return !outgoing.collective && outgoing.size <= largest_open &&
-         host_.state.attr().rdv_protocol == attr_rdv_protocol_t::auto_select &&
-         host_.net->is_got_sooner(outgoing.rank, outgoing.size, open() == 0);
+         host_.state.attr().rdv_protocol == attr_rdv_protocol_t::auto_select;
+}
+
+bool rendezvous::is_opened(const operation& outgoing) const {
+  return may_open(outgoing) && host_.net->is_got_sooner(outgoing.rank, outgoing.size, open() == 0);
 }
 
 error_t rendezvous::start(const operation& outgoing, bool opens, bool may_wait) {
@@ -52,6 +55,8 @@ error_t rendezvous::start(const operation& outgoing, bool opens, bool may_wait) 
   if (outgoing.user_packet != nullptr) state->whole.local = host_.region_of(*outgoing.user_packet);
   state->registered = false;
   state->opens = opens;
+  state->announced.reset();
+  if (may_open(outgoing) && open() == 0) state->announced = std::chrono::steady_clock::now();
   if (!opens && state->whole.local.handle == 0 && outgoing.user_packet == nullptr &&
       host_.net->limits(outgoing.rank).needs_registration) {
     auto registered = host_.register_for_use(outgoing.buffer, outgoing.size);
@@ -188,6 +193,10 @@ void rendezvous::on_taken(int rank, uint32_t sender_ticket) {
 void rendezvous::finish(outgoing_state* state, errorcode_t code) {
   const operation outgoing = state->whole;
   if (state->registered) host_.end_use(state->use);
+  if (state->announced && code == errorcode_t::done && open() == 1) {
+    host_.net->came(outgoing.rank, outgoing.size, state->opens,
+                    std::chrono::steady_clock::now() - *state->announced);
+  }
   outgoing_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);
   outgoing.signal(code);

@@ -35,8 +35,10 @@
 #define LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "lci/ds/object_pool.h"
 #include "lci/ds/ticket_table.h"
@@ -128,6 +130,8 @@ class rendezvous {
     bool registered = false;  // the local region is that of `use`
     registrations::use use;
     bool opens = false;  // the receiver gets the bytes
+    // If the message was alone when it was announced.
+    std::optional<std::chrono::steady_clock::time_point> announced;
     uint32_t receiver_ticket = 0;
     void finished(protocol_host& host, errorcode_t code) override;
     bool try_begin(protocol_host& host) override;
@@ -144,6 +148,8 @@ class rendezvous {
   // Bytes of a message that is_opened() may be true for, at least and at most.
   static constexpr size_t smallest_open = 4096;
   static constexpr size_t largest_open = UINT32_MAX;  // rts_open_header
+  // Whether the network may choose who copies it.
+  bool may_open(const operation& outgoing) const;
   bool is_opened(const operation& outgoing) const;
 
   // In the tables: the other rank, collectives apart.
