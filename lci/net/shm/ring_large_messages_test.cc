@@ -99,6 +99,7 @@ TEST_P(LargeMessages, ArriveWholeInAnotherThread) {
 
 // Both ways of a message have been timed where the sender selects, and none elsewhere.
 TEST_P(LargeMessages, AreTimedWhereTheSenderSelects) {
+  if (GetParam() == distance_mode::measured) GTEST_SKIP() << "the processors may be far";
   constexpr size_t size = 8000;
   const bool selects = GetParam() != distance_mode::far;
   for (uint32_t number = 0; number < 20 * cells * cell_size / size; ++number) {
@@ -116,9 +117,9 @@ struct timed_stores {
 
 // The receiver's times outweigh the sender's, however they are measured here.
 TEST_P(LargeMessages, HaveTheStoresThatTheReceiverReadsFaster) {
-  if (GetParam() == distance_mode::far) GTEST_SKIP() << "the sender does not select";
+  if (GetParam() != distance_mode::near) GTEST_SKIP() << "the sender may not select";
   constexpr size_t size = 16000;
-  constexpr int laps = 4 * (store_selector::most_laps + store_selector::trial_laps);
+  constexpr int laps = store_selector::most_laps;
   for (const bool past_caches : {true, false}) {
     std::vector<timed_stores> timed;
     uint32_t place = 0;
