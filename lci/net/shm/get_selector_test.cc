@@ -98,6 +98,7 @@ TEST(GetSelector, IgnoresMessagesOfTheOtherWay) {
 TEST(GetSelector, TakesMessagesOfSeveralThreads) {
   get_selector selector;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 50 * whole_cycle; ++i) {
