@@ -19,16 +19,16 @@ void get_selector::came(bool got, size_t size, std::chrono::nanoseconds time) {
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
   if (got != gets()) return;
   ++messages_;
-  if (messages_ > length_ - trial) {
+  if (messages_ > length() - trial) {
     const auto ns = static_cast<double>(std::max<int64_t>(time.count(), 1));
     fastest_ = std::min(fastest_, ns / static_cast<double>(size));
   }
-  if (messages_ == length_) end_phase();
+  if (messages_ == length()) end_phase();
 }
 
 void get_selector::end_phase() {
   const bool now = gets();
-  const bool was_trial = now != best_;
+  const bool was_trial = is_trial();
   costs_[now ? 1 : 0] = fastest_;
   if (was_trial) {
     const double cost_of_best = costs_[best_ ? 1 : 0];
@@ -39,7 +39,6 @@ void get_selector::end_phase() {
     }
   }
   gets_.store(was_trial ? best_ : !best_, std::memory_order_relaxed);
-  length_ = was_trial ? long_phase_ : trial;
   messages_ = 0;
   fastest_ = std::numeric_limits<double>::infinity();
 }

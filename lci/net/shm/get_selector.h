@@ -17,7 +17,7 @@ namespace lci::net::shm {
 // system call, or the sender puts it (large_puts.h).
 //
 // Which is faster depends on the processors and on the size. Between near processors of a Zen 3, a
-// message of 64 KiB that is put takes 0.6 of the time; on a Zen 4, one that is got takes 0.9.
+// message of 64 KiB that is put takes 0.7 of the time; on a Zen 4, one that is got takes 0.9.
 //
 // Messages come in phases: a long one in which they take the better way, then a trial of the other
 // one. Of each phase, the fastest of the last messages counts: the others may have waited for their
@@ -43,14 +43,15 @@ class get_selector {
   static constexpr int between_trials = 248;  // of a long phase
 
  private:
+  bool is_trial() const { return gets() != best_; }
+  int length() const { return is_trial() ? trial : long_phase_; }  // of this phase, in messages
   void end_phase();
 
   std::atomic<bool> gets_{true};  // in this phase
   ds::spinlock lock_;             // guards what follows
   bool best_ = true;              // what is measured to be better: to get
   int messages_ = 0;              // of this phase
-  int length_ = trial;            // of this phase, in messages
-  int long_phase_ = trial;        // the length of the last long one
+  int long_phase_ = trial;        // the length of the long phase, this one or the last
   double fastest_ = std::numeric_limits<double>::infinity();  // ns a byte, of this phase
   std::array<double, 2> costs_ = {};                          // of the last phase of each way
 };
