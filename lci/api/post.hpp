@@ -90,9 +90,12 @@ bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_b
 // and post() determines why.
 bool post_receive(device_t device, int rank, void* local_buffer, size_t size, tag_t tag,
                   comp_t local_comp, void* user_context);
-// The answer of a short post with allow_done(false): signals the object, and makes the status
-// `posted`.
-void signal_done(comp_t local_comp, status_t* status);
+// Signals the object that an operation is complete whose post may not return `done`. (The values of
+// the status one by one, in registers: the copy that the object takes is read in words of 16 bytes,
+// and what is written in smaller ones would have to wait for all stores before it, those of the
+// message among them.)
+void signal_done(comp_t local_comp, int rank, void* buffer, size_t size, tag_t tag,
+                 void* user_context);
 }  // namespace rt
 /// @endcond
 
@@ -195,11 +198,12 @@ class post_options : public option::device_options<Op>,
     return status;
   }
   status_t done(tag_t tag) const {
-    status_t status = answer(errorcode_t::done, tag);
-    if (__builtin_expect(!this->get_allow_done(), 0)) {
-      rt::signal_done(this->get_local_comp(), &status);
+    const bool may_be_done = this->get_allow_done();
+    if (__builtin_expect(!may_be_done, 0)) {
+      rt::signal_done(this->get_local_comp(), this->get_rank(), buffer(), this->get_size(), tag,
+                      this->get_user_context());
     }
-    return status;
+    return answer(may_be_done ? errorcode_t::done : errorcode_t::posted, tag);
   }
   /// @endcond
 };

@@ -58,9 +58,9 @@ inline void copy_bytes(void* to, const void* from, size_t size) {
 // memory first. Other threads see the bytes before all that the caller stores after the call.
 void copy_past_caches(void* to, const void* from, size_t size);
 
-// How bytes are copied to memory that another processor has read, and will read again.
+// How bytes are copied to memory that another processor had last, or that is larger than the caches.
 enum class store_kind : uint8_t {
-  cached,       // this processor fetches each line, which the other one had last
+  cached,       // this processor fetches each line first
   past_caches,  // non-temporal stores: the lines go to the memory, and none is fetched
 };
 

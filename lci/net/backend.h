@@ -43,6 +43,7 @@ struct device_limits {
   bool polls_after_done = false;   // a done operation may need polls of the sender; see drained()
   size_t rma_short = 0;            // bytes; a smaller put, put_imm or get never returns `posted`
   bool serves_threads_apart = false;  // threads that post and poll do not wait for each other
+  size_t timed_below = 0;  // bytes; the device measures messages of fewer: came() is for them
   // Bytes of the pieces in which a latency-critical put or put_imm (op::latency_critical) arrives
   // fastest; 0: max_rma. The runtime posts a larger one in pieces of this size, each when the
   // previous one is complete.
@@ -130,9 +131,9 @@ class device {
   // up to limits(rank).max_inject bytes. The answer may change at any time. Thread safety: any
   // thread at any time; wait-free.
   virtual bool is_got_sooner(int /*rank*/, size_t /*size*/, bool /*alone*/) const { return false; }
-  // For networks that measure it: a message of `size` bytes for which is_got_sooner() was asked, and
-  // that was alone all the time, is at that rank, which `got` it or not. `time`: from when this rank
-  // announced it until it knew. Thread safety: any thread at any time; wait-free.
+  // A message of `size` bytes, fewer than limits(rank).timed_below, for which is_got_sooner() was
+  // asked, and that was alone all the time, is at that rank, which `got` it or not. `time`: from when
+  // this rank announced it until it knew. Thread safety: any thread at any time; wait-free.
   virtual void came(int /*rank*/, size_t /*size*/, bool /*got*/,
                     std::chrono::nanoseconds /*time*/) {}
   // As context::read_memory, for memory of a rank whose is_got_sooner() is or was true for this one.

@@ -38,6 +38,7 @@ device_limits limits_of(const device_limits& one, const device_limits& both) {
   made.needs_registration = one.needs_registration;
   made.rma_short = one.rma_short;
   made.latency_critical_piece = one.latency_critical_piece;
+  made.timed_below = one.timed_below;
   return made;
 }
 

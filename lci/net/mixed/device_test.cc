@@ -48,6 +48,7 @@ device_limits limits(size_t each, bool flag) {
   device_limits made;
   made.max_inject = made.max_send = made.max_rma = made.rma_short = each;
   made.latency_critical_piece = each / 2;
+  made.timed_below = each + 1;
   made.needs_registration = flag;
   made.has_put_imm = !flag;
   return made;
@@ -95,6 +96,7 @@ TEST(MixedDevice, LimitsOfARankAreThoseOfItsNetwork) {
     EXPECT_EQ(there.max_rma, near ? 100u : 70u) << rank;
     EXPECT_EQ(there.rma_short, near ? 100u : 70u) << rank;
     EXPECT_EQ(there.latency_critical_piece, near ? 50u : 35u) << rank;
+    EXPECT_EQ(there.timed_below, near ? 101u : 71u) << rank;
     EXPECT_FALSE(there.has_put_imm) << "which both networks must have, for rank " << rank;
   }
 }

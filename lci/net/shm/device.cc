@@ -32,6 +32,7 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_tar
   limits.has_add = !any_target_copies;  // else the bytes themselves wait for the target
   // Upper bound on the copy that other messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
+  limits.timed_below = get_selectors::largest;
   return limits;
 }
 

@@ -53,7 +53,7 @@ bool shm_device::is_got_sooner(int rank, size_t size, bool alone) const {
 }
 
 void shm_device::came(int rank, size_t size, bool got, std::chrono::nanoseconds time) {
-  if (size < get_selectors::largest) common_->selectors.of(rank, size).came(got, size, time);
+  common_->selectors.of(rank, size).came(got, size, time);
 }
 
 // Of any size.

@@ -3,6 +3,7 @@
 #define LCI_NET_SHM_RING_WRITER_H_
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,8 @@ class alignas(cache_line_size) basic_ring_writer {
     copy_in(first, message.header_size, message.bytes, message.size, chosen.stores);
     if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
     if (__builtin_expect(chosen.timed, 0)) {
+      // Until the lines are written: later stores would wait for that.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
       receiver_->selector.took(chosen.stores, size, clock::now() - begin);
     }
     end_message(span, kind, imm, size | timing_bits(chosen));

@@ -16,10 +16,9 @@ namespace lci::net::shm {
 //
 // Which are faster depends on the processors. Where a line moves quickly between their caches, the
 // memory is slower by a factor of two to four; elsewhere it is faster by a factor of two to ten. The
-// sender and the receiver may differ: on AMD's Zen 3, a sender writes past the caches in 0.56 to
-// 0.92 of the time, and the receiver reads those bytes in 1.7 to 2.8 times the time. So the selector has both times. The
-// receiver reads a message alone after the sender has written it: then their sum counts. Of messages
-// that follow one another, each writes and reads at the same time: then the longer time counts.
+// sender and the receiver may differ, so the selector has the times of both. The receiver reads a
+// message alone after the sender has written it: then their sum counts. Of messages that follow one
+// another, each writes and reads at the same time: then the longer time counts.
 //
 // The times also depend on where the lines of the ring are, thus on the stores of the last lap. So
 // each phase has whole laps, and times messages of its last lap only: a long phase with the better

@@ -29,7 +29,7 @@ constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 // Signals the object. If that is a handler, nothing is called but the program's function.
 [[gnu::always_inline]] inline void signal_arrival(comp_impl_t& comp, int rank, void* buffer,
                                                   size_t size, tag_t tag) {
-  const status_t status = rt::status_of_arrival(rank, buffer, size, tag);
+  const status_t status = rt::make_status(errorcode_t::done, rank, buffer, size, tag, nullptr);
   if (__builtin_expect(rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
     static_cast<const rt::handler&>(comp).called()(status);
   } else {

@@ -281,7 +281,7 @@ size_t matching_engine::on_eager(const net::completion* messages, size_t count,
                                                                 size_t size) {
   if (__builtin_expect(size > incoming.size, 0)) return refuse(incoming, rank, tag, size);
   base::copy_bytes(incoming.buffer, bytes, size);
-  return status_of_arrival(rank, incoming.buffer, size, tag, incoming.user_context);
+  return make_status(errorcode_t::done, rank, incoming.buffer, size, tag, incoming.user_context);
 }
 
 [[gnu::always_inline]] inline void matching_engine::deliver(receive* waiting, int rank, tag_t tag,

@@ -39,7 +39,11 @@ status_t status_of(const post_args_t& args, error_t result) {
 
 // The status of an operation that was complete at once.
 inline status_t answer_done(const post_args_t& args, status_t status) {
-  if (__builtin_expect(!args.allow_done, 0)) signal_done(args.local_comp, &status);
+  if (__builtin_expect(!args.allow_done, 0)) {
+    args.local_comp.p_impl->signal(make_status(status.error, status.rank, status.buffer,
+                                               status.size, status.tag, status.user_context));
+    status.error = errorcode_t::posted;
+  }
   return status;
 }
 
@@ -289,9 +293,10 @@ bool post_receive(device_t device, int rank, void* local_buffer, size_t size, ta
          engine->try_post_recv(rank, tag, local_buffer, size, local_comp.p_impl, user_context);
 }
 
-void signal_done(comp_t local_comp, status_t* status) {
-  local_comp.p_impl->signal(*status);
-  status->error = errorcode_t::posted;
+void signal_done(comp_t local_comp, int rank, void* buffer, size_t size, tag_t tag,
+                 void* user_context) {
+  local_comp.p_impl->signal(
+      make_status(errorcode_t::done, rank, buffer, size, tag, user_context));
 }
 
 }  // namespace rt

@@ -16,26 +16,15 @@ namespace lci::rt {
 
 class matching_engine;
 
-inline status_t make_status(error_t error, int rank, void* buffer, size_t size, tag_t tag,
-                            void* user_context) {
-  status_t status;
-  status.error = error;
-  status.rank = rank;
-  status.buffer = buffer;
-  status.size = size;
-  status.tag = tag;
-  status.user_context = user_context;
-  return status;
-}
-
-// The status of what has just arrived, to be signaled: the copy that signal() takes is read in
-// words of 16 bytes, and what is written in smaller ones would have to wait for them.
-[[gnu::always_inline]] inline status_t status_of_arrival(int rank, void* buffer, size_t size,
-                                                         tag_t tag, void* user_context = nullptr) {
+// Written in words of 16 bytes, in which a copy is read. What is written in smaller ones can be read
+// so only when all stores before are in the cache: for the sender of a message, its lines among them.
+[[gnu::always_inline]] inline status_t make_status(error_t error, int rank, void* buffer, size_t size,
+                                                   tag_t tag, void* user_context) {
   using pair = unsigned long long __attribute__((vector_size(16)));
-  static_assert(offsetof(status_t, rank) == 4 && offsetof(status_t, buffer) == 8);
-  static_assert(offsetof(status_t, size) == 16 && offsetof(status_t, tag) == 24);
-  const pair first = {static_cast<uint32_t>(errorcode_t::done) |
+  static_assert(sizeof(error) == 4 && offsetof(status_t, rank) == 4);
+  static_assert(offsetof(status_t, buffer) == 8 && offsetof(status_t, size) == 16);
+  static_assert(offsetof(status_t, tag) == 24);
+  const pair first = {static_cast<uint32_t>(error.errorcode) |
                           static_cast<unsigned long long>(static_cast<uint32_t>(rank)) << 32,
                       reinterpret_cast<uintptr_t>(buffer)};
   const pair second = {size, tag};
