@@ -295,8 +295,7 @@ bool post_receive(device_t device, int rank, void* local_buffer, size_t size, ta
 
 void signal_done(comp_t local_comp, int rank, void* buffer, size_t size, tag_t tag,
                  void* user_context) {
-  local_comp.p_impl->signal(
-      make_status(errorcode_t::done, rank, buffer, size, tag, user_context));
+  local_comp.p_impl->signal(make_status(errorcode_t::done, rank, buffer, size, tag, user_context));
 }
 
 }  // namespace rt

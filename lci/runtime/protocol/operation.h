@@ -18,8 +18,8 @@ class matching_engine;
 
 // Written in words of 16 bytes, in which a copy is read. What is written in smaller ones can be read
 // so only when all stores before are in the cache: for the sender of a message, its lines among them.
-[[gnu::always_inline]] inline status_t make_status(error_t error, int rank, void* buffer, size_t size,
-                                                   tag_t tag, void* user_context) {
+[[gnu::always_inline]] inline status_t make_status(error_t error, int rank, void* buffer,
+                                                   size_t size, tag_t tag, void* user_context) {
   using pair = unsigned long long __attribute__((vector_size(16)));
   static_assert(sizeof(error) == 4 && offsetof(status_t, rank) == 4);
   static_assert(offsetof(status_t, buffer) == 8 && offsetof(status_t, size) == 16);
