@@ -143,6 +143,7 @@ set(LCI_SOURCES
   lci/runtime/device/progress_thread.cc
   lci/runtime/device/recording_network.cc
   lci/runtime/device/traffic.cc
+  lci/runtime/device/vain_tests.cc
   lci/runtime/instance/counters.cc
   lci/runtime/instance/group.cc
   lci/runtime/instance/hierarchy.cc

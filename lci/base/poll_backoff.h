@@ -122,7 +122,26 @@ class poll_backoff {
   }
 
   // Something moved in the last poll.
-  void reset() { last_move_ = polls_; }
+  void reset() {
+    found();
+    ++moves_;
+  }
+  // The thread found what another thread's poll has brought.
+  void found() { last_move_ = polls_; }
+
+  // A number that each poll changes, whether something moved or not.
+  uint32_t activity() const { return polls_ + moves_; }
+
+  // For polls that are counted together: `polls` of them found nothing, at most polls_left().
+  void idle_for(uint32_t polls) {
+    polls_ += polls;
+    if (may_be_due()) timed_ = true;
+  }
+  // Polls in vain up to the next one that must be timed; at least 1.
+  uint32_t polls_left() const {
+    if (timed_ || may_be_due()) return 1;
+    return std::min(limit_ - (polls_ - last_move_), most_polls_ - polls_) + 1;
+  }
 
   // The thread gave up its processor for the time `took`, until `now`.
   void yielded(nanoseconds took, time_point now) {
@@ -204,6 +223,7 @@ class poll_backoff {
 
   uint32_t polls_ = 1;              // 1 + unsuccessful polls since the last yield
   uint32_t last_move_ = 0;          // polls_ at the last move; 0: none
+  uint32_t moves_ = 0;              // in all
   uint32_t limit_ = polls_alone;    // limit of polls_ since the last move
   uint32_t most_polls_ = no_limit;  // limit of polls_
   bool timed_ = false;

@@ -1,5 +1,6 @@
 #include "lci/base/poll_backoff.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -77,6 +78,46 @@ TEST(poll_backoff, a_move_lets_the_count_begin_anew) {
   thread self;
   EXPECT_EQ(self.waits_to_yield(poll_backoff::polls_alone), 0u);
   EXPECT_EQ(self.polls_to_yield(), poll_backoff::polls_alone + 1 + a_round);
+}
+
+TEST(poll_backoff, polls_may_be_counted_together) {
+  thread self;
+  for (const uint32_t before : {0u, 1u, 60u, poll_backoff::polls_alone - 1}) {
+    for (uint32_t i = 0; i < before; ++i) EXPECT_FALSE(self.idle());
+    const uint32_t left = self.polls.polls_left();
+    EXPECT_EQ(left, poll_backoff::polls_alone - before);
+    self.polls.idle_for(left - 1);
+    EXPECT_FALSE(self.polls.is_timed());
+    EXPECT_EQ(self.polls.polls_left(), 1u);
+    self.polls.idle_for(1);
+    EXPECT_TRUE(self.polls.is_timed());
+    EXPECT_EQ(self.polls.polls_left(), 1u);
+    while (!self.idle()) {
+    }
+    self.yield(alone);
+  }
+  // In a crowd, also the polls since the last yield are limited.
+  self.yield(in_crowd);
+  uint32_t sum = 0;
+  while (!self.polls.is_timed()) {
+    const uint32_t each = std::min(self.polls.polls_left(), poll_backoff::polls_alone);
+    self.polls.idle_for(each);
+    self.polls.found();
+    sum += each;
+  }
+  EXPECT_EQ(sum, poll_backoff::most_polls_between_yields);
+}
+
+TEST(poll_backoff, each_poll_changes_the_activity) {
+  thread self;
+  uint32_t last = self.polls.activity();
+  for (int i = 0; i < 10; ++i) {
+    self.polls.found();
+    EXPECT_EQ(self.polls.activity(), last) << "without a poll";
+    i % 2 == 0 ? self.polls.reset() : self.polls.idle();
+    EXPECT_NE(self.polls.activity(), last);
+    last = self.polls.activity();
+  }
 }
 
 TEST(poll_backoff, yields_at_random_times_in_a_crowd_and_no_earlier_than_alone) {

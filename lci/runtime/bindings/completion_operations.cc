@@ -10,6 +10,7 @@
 #include "lci/runtime/completion/impl.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
+#include "lci/runtime/device/vain_tests.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -99,9 +100,11 @@ comp_t alloc_cq_x::operator()() const {
 
 status_t cq_pop_x::operator()() const {
   status_t status;
-  if (checked<rt::completion_queue>(get_comp(), "cq_pop")->pop(&status)) {
-    rt::thread_polls::own.reset();
+  auto* const queue = checked<rt::completion_queue>(get_comp(), "cq_pop");
+  if (queue->pop(&status)) {
+    rt::note_found();
   } else {
+    rt::thread_tests::own.add();
     status = status_t(errorcode_t::retry);
   }
   return status;
@@ -116,7 +119,10 @@ comp_t alloc_counter_x::operator()() const {
 }
 
 int64_t counter_get_x::operator()() const {
-  return checked<rt::counter>(get_comp(), "counter_get")->get();
+  const auto* const counter = checked<rt::counter>(get_comp(), "counter_get");
+  const int64_t value = counter->get();
+  rt::thread_tests::own.add_value(counter, value);
+  return value;
 }
 
 void counter_set_x::operator()() const {
@@ -162,15 +168,21 @@ void graph_node_mark_complete_x::operator()() const {
 void graph_start_x::operator()() const { checked<rt::graph>(get_comp(), "graph_start")->start(); }
 
 status_t graph_test_x::operator()() const {
-  return checked<rt::graph>(get_comp(), "graph_test")->test();
+  auto* const graph = checked<rt::graph>(get_comp(), "graph_test");
+  const status_t status = graph->test();
+  if (status.is_retry()) rt::thread_tests::own.add();
+  return status;
 }
 
 // Synchronizers.
 
 bool sync_test_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(get_comp(), "sync_test");
-  if (!sync->ready()) return false;
-  rt::thread_polls::own.reset();
+  if (!sync->ready()) {
+    rt::thread_tests::own.add();
+    return false;
+  }
+  rt::note_found();
   sync->take(get_p_out());
   return true;
 }

@@ -32,6 +32,7 @@
 #include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/core/variables.h"
+#include "lci/runtime/device/vain_tests.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -191,6 +192,7 @@ void global_initialize() {
     job->observer =
         observe::start_observer(*job->boot, observer_options(patience, job->recorder.get()));
     g_default_attr = attr;
+    rt::vain_tests::allow_yields(attr.progress_yield);
     observe::counts_traffic().store(counts);
     rt::checker_of_process().store(checks.get());
     job->checks = std::move(checks);
@@ -240,6 +242,7 @@ void set_g_default_attr(const global_attr_t& attr) {
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "set_g_default_attr");
   g_default_attr = attr;
+  rt::vain_tests::allow_yields(attr.progress_yield);
 }
 
 runtime_t alloc_runtime_x::operator()() const {

@@ -7,6 +7,7 @@
 #include "lci/runtime/completion/checked.h"
 #include "lci/runtime/completion/signal.h"
 #include "lci/runtime/core/throw.h"
+#include "lci/runtime/device/vain_tests.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -58,7 +59,10 @@ comp_t alloc_signal_x::operator()() const {
 }
 
 bool signal_test_x::operator()() const {
-  return rt::checked<rt::event_signal>(get_comp(), "signal_test")->test();
+  const auto* const signal = rt::checked<rt::event_signal>(get_comp(), "signal_test");
+  if (signal->test()) return true;
+  rt::thread_tests::own.add();
+  return false;
 }
 
 void signal_wait_x::operator()() const {

@@ -2,6 +2,7 @@
 #include "lci/api/comm.hpp"
 #include "lci/runtime/completion/impl.h"
 #include "lci/runtime/core/rmr.h"
+#include "lci/runtime/device/vain_tests.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/runtime/matching/engine.h"
@@ -37,6 +38,12 @@ status_t status_of(const post_args_t& args, error_t result) {
   return make_status(result, args.rank, args.local_buffer, args.size, args.tag, args.user_context);
 }
 
+// The status of an operation that was not complete at once.
+inline status_t answer_open(const post_args_t& args, error_t result) {
+  if (result.is_retry()) thread_tests::own.add();
+  return status_of(args, result);
+}
+
 // The status of an operation that was complete at once.
 inline status_t answer_done(const post_args_t& args, status_t status) {
   if (__builtin_expect(!args.allow_done, 0)) {
@@ -70,7 +77,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
       args.allow_posted && has_comp(args)
           ? start(device, kind, started, args, /*may_wait=*/!may_retry(args), &status)
           : start_and_wait(device, kind, started, args, may_retry(args), &status);
-  if (!result.is_done()) return status_of(args, result);
+  if (!result.is_done()) return answer_open(args, result);
   return answer_done(args, status);
 }
 
@@ -130,7 +137,7 @@ template <transfer Kind>
         return answer_done(args, status_of(args, errorcode_t::done));
       }
       if (result.is_retry() && result.errorcode != errorcode_t::retry && may_retry(args)) {
-        return status_of(args, result);
+        return answer_open(args, result);
       }
     }
     return post_any(device, Kind, to, packet, args);
