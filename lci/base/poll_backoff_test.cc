@@ -180,14 +180,16 @@ TEST(poll_backoff, every_fourth_poll_may_be_the_only_long_one) {
       if (self.idle()) return count;
     }
   };
-  for (int i = 0; i < 50; ++i) {
+  constexpr int waits = 1000;
+  int long_waits = 0;
+  for (int i = 0; i < waits; ++i) {
     self.yield(in_crowd);
     const uint32_t count = polls_to_yield();
     EXPECT_GE(count, poll_backoff::least_long_polls + a_round);
-    if (i >= 20) {
-      EXPECT_LT(count, poll_backoff::polls_alone / 2);
-    }
+    if (count >= poll_backoff::polls_alone / 2) ++long_waits;
   }
+  // Few: where none of the polls before a yield that are timed is a long one.
+  EXPECT_LT(long_waits, waits / 20);
 }
 
 TEST(poll_backoff, a_poll_in_which_the_thread_lost_its_processor_is_no_long_one) {

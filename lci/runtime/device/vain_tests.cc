@@ -6,7 +6,7 @@
 
 namespace lci::rt {
 
-[[gnu::noinline]] void vain_tests::count() {
+[[gnu::noinline]] void vain_tests::count(bool takes_long) {
   const uint32_t polls = thread_polls::own.activity();
   relies_ = polls == polls_;
   polls_ = polls;
@@ -16,7 +16,9 @@ namespace lci::rt {
     backoff_.idle_for(counted_);
   } else {
     const auto now = std::chrono::steady_clock::now();
-    if (backoff_.idle(this, now, now)) yield();
+    const auto begin = takes_long ? last_ : now;
+    last_ = now;
+    if (backoff_.idle(this, begin, now)) yield();
   }
   count_anew();
 }

@@ -23,7 +23,12 @@ class vain_tests {
  public:
   // A test found nothing.
   void add() {
-    if (__builtin_expect(--left_ == 0, 0)) count();
+    if (__builtin_expect(--left_ == 0, 0)) count(/*takes_long=*/false);
+  }
+  // A post was refused. It may take long by itself, so the time since the last test does not show
+  // that the thread works in between.
+  void add_refused() {
+    if (--left_ == 0) count(/*takes_long=*/true);
   }
   // A test found something.
   void found() {
@@ -45,7 +50,7 @@ class vain_tests {
   uint32_t yields() const { return backoff_.yields(); }
 
  private:
-  void count();
+  void count(bool takes_long);
   void count_found();
   void yield();
   void count_anew() { counted_ = left_ = backoff_.polls_left(); }
@@ -55,6 +60,7 @@ class vain_tests {
   bool relies_ = false;  // the thread had polled no device at the last count()
   uint32_t polls_ = 0;   // activity of its polls at that time
   base::poll_backoff backoff_;
+  base::poll_backoff::time_point last_;  // time of the last test for which the backoff needs it
   // The counter read last.
   const void* counter_ = nullptr;
   int64_t value_ = 0;

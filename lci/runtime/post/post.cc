@@ -40,7 +40,7 @@ status_t status_of(const post_args_t& args, error_t result) {
 
 // The status of an operation that was not complete at once.
 inline status_t answer_open(const post_args_t& args, error_t result) {
-  if (result.is_retry()) thread_tests::own.add();
+  if (result.is_retry()) thread_tests::own.add_refused();
   return status_of(args, result);
 }
 
