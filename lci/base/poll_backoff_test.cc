@@ -100,7 +100,7 @@ TEST(poll_backoff, polls_may_be_counted_together) {
   self.yield(in_crowd);
   uint32_t sum = 0;
   while (!self.polls.is_timed()) {
-    const uint32_t each = std::min(self.polls.polls_left(), poll_backoff::polls_alone);
+    const uint32_t each = std::min(self.polls.polls_left(), poll_backoff::polls_alone - 1);
     self.polls.idle_for(each);
     self.polls.found();
     sum += each;
