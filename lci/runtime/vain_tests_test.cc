@@ -1,6 +1,7 @@
 // When tests of completion objects give the processor away.
 #include "lci/runtime/device/vain_tests.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -183,7 +184,7 @@ TEST(VainTests, DoNotYieldInsideOfAHandler) {
   run_alone([](rank_under_test& self) {
     const objects made(self);
     static comp_t tested;
-    static int called;
+    static std::atomic<int> called;
     tested = made.queue;
     called = 0;
     comp_t handler = alloc_handler_x([](status_t) {
