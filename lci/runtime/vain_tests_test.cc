@@ -149,6 +149,23 @@ TEST(VainTests, DoNotYieldBetweenTasks) {
   });
 }
 
+// The same of a signal, which is no status that the thread takes.
+TEST(VainTests, DoNotYieldWhileASignalComesOftenEnough) {
+  run_alone([](rank_under_test& self) {
+    const objects made(self);
+    const uint32_t before = yields();
+    for (int i = 0; i < many; ++i) {
+      for (uint32_t j = 0; j + 2 < base::poll_backoff::polls_alone; ++j) {
+        EXPECT_FALSE(signal_test(made.signal));
+      }
+      comp_signal(made.signal, status_t(errorcode_t::done));
+      EXPECT_TRUE(signal_test(made.signal));
+      signal_reset(made.signal);
+    }
+    EXPECT_LT(yields() - before, some_yields);
+  });
+}
+
 // What is found ends the waiting.
 TEST(VainTests, DoNotYieldWhileSomethingIsFoundOftenEnough) {
   run_alone([](rank_under_test& self) {

@@ -100,8 +100,7 @@ comp_t alloc_cq_x::operator()() const {
 
 status_t cq_pop_x::operator()() const {
   status_t status;
-  auto* const queue = checked<rt::completion_queue>(get_comp(), "cq_pop");
-  if (queue->pop(&status)) {
+  if (checked<rt::completion_queue>(get_comp(), "cq_pop")->pop(&status)) {
     rt::note_found();
   } else {
     rt::thread_tests::own.add();
@@ -168,9 +167,8 @@ void graph_node_mark_complete_x::operator()() const {
 void graph_start_x::operator()() const { checked<rt::graph>(get_comp(), "graph_start")->start(); }
 
 status_t graph_test_x::operator()() const {
-  auto* const graph = checked<rt::graph>(get_comp(), "graph_test");
-  const status_t status = graph->test();
-  if (status.is_retry()) rt::thread_tests::own.add();
+  const status_t status = checked<rt::graph>(get_comp(), "graph_test")->test();
+  rt::thread_tests::own.add(!status.is_retry());
   return status;
 }
 

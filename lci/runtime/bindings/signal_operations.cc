@@ -59,10 +59,9 @@ comp_t alloc_signal_x::operator()() const {
 }
 
 bool signal_test_x::operator()() const {
-  const auto* const signal = rt::checked<rt::event_signal>(get_comp(), "signal_test");
-  if (signal->test()) return true;
-  rt::thread_tests::own.add();
-  return false;
+  const bool is_over = rt::checked<rt::event_signal>(get_comp(), "signal_test")->test();
+  rt::thread_tests::own.add(is_over);
+  return is_over;
 }
 
 void signal_wait_x::operator()() const {

@@ -8,7 +8,7 @@
 #include "lci/runtime/collective/neighbor_check.h"
 #include "lci/runtime/collective/recorder.h"
 #include "lci/runtime/core/throw.h"
-#include "lci/runtime/device/poll.h"
+#include "lci/runtime/device/vain_tests.h"
 
 namespace lci::rt {
 
@@ -178,7 +178,7 @@ void collective_call::run_blocking(coll::operation* operation) const {
     throw;
   }
   // The completion that this thread waited for arrived without a poll.
-  thread_polls::own.reset();
+  note_found();
 }
 
 void collective_call::keep(std::unique_ptr<coll::operation> operation) const {

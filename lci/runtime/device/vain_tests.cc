@@ -11,7 +11,7 @@ namespace lci::rt {
   relies_ = polls == polls_;
   polls_ = polls;
   if (!relies_) {
-    backoff_.found();
+    backoff_.stay();
   } else if (!backoff_.is_timed()) {
     backoff_.idle_for(counted_);
   } else {

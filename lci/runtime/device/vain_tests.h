@@ -34,6 +34,7 @@ class vain_tests {
   void found() {
     if (__builtin_expect(relies_, 0)) count_found();
   }
+  void add(bool has_found) { has_found ? found() : add(); }
 
   // The counter at this address has this value: in vain if the thread has just read the same.
   void add_value(const void* counter, int64_t value) {

@@ -47,8 +47,7 @@ inline status_t answer_open(const post_args_t& args, error_t result) {
 // The status of an operation that was complete at once.
 inline status_t answer_done(const post_args_t& args, status_t status) {
   if (__builtin_expect(!args.allow_done, 0)) {
-    args.local_comp.p_impl->signal(make_status(status.error, status.rank, status.buffer,
-                                               status.size, status.tag, status.user_context));
+    args.local_comp.p_impl->signal(status);
     status.error = errorcode_t::posted;
   }
   return status;

@@ -56,12 +56,12 @@ error_t rendezvous::start(const operation& outgoing, bool opens, bool may_wait) 
   state->registered = false;
   state->opens = opens;
   state->announced.reset();
-  if (outgoing.size < host_.net->limits(outgoing.rank).timed_below && may_open(outgoing) &&
-      open() == 0) {
+  const net::device_limits& limits = host_.net->limits(outgoing.rank);
+  if (outgoing.size < limits.timed_below && may_open(outgoing) && open() == 0) {
     state->announced = std::chrono::steady_clock::now();
   }
   if (!opens && state->whole.local.handle == 0 && outgoing.user_packet == nullptr &&
-      host_.net->limits(outgoing.rank).needs_registration) {
+      limits.needs_registration) {
     auto registered = host_.register_for_use(outgoing.buffer, outgoing.size);
     if (!registered.ok()) {
       outgoing_pool_.recycle(state);
