@@ -44,7 +44,7 @@ void channel::prepare_for(int batch) {
     if (op_ == operation::get || op_ == operation::get_signal) {
       fill_payload(key(rank_, expected_), source(slot), size());
     } else if (is_atomic(op_)) {
-      fill_payload(key(rank_, expected_), landing(slot), size());
+      store_target(landing(slot), payload_integer(key(rank_, expected_), size()), size());
     }
   }
 }

@@ -34,7 +34,7 @@ void check_result(operation op, const payload_key& initial, const payload_key& o
                   const void* at, size_t size) {
   uint64_t wanted = changed(op, payload_integer(initial, size), payload_integer(operand, size));
   if (size == sizeof(uint32_t)) wanted = static_cast<uint32_t>(wanted);
-  const uint64_t found = load_integer(at, size);
+  const uint64_t found = load_target(at, size);
   if (found == wanted) return;
   throw payload_error(absl::StrFormat(
       "wrong data: after operation %d on %d bytes by rank %d, thread %d, the integer is 0x%x, "

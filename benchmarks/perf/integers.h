@@ -46,12 +46,26 @@ inline uint64_t load_integer(const void* at, size_t size) {
   return value;
 }
 
+// The same of an integer that threads change by atomic operations, at an aligned address.
+inline uint64_t load_target(const void* at, size_t size) {
+  return size == sizeof(uint64_t)
+             ? __atomic_load_n(static_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE)
+             : __atomic_load_n(static_cast<const uint32_t*>(at), __ATOMIC_ACQUIRE);
+}
+inline void store_target(void* at, uint64_t value, size_t size) {
+  if (size == sizeof(uint64_t)) {
+    __atomic_store_n(static_cast<uint64_t*>(at), value, __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(static_cast<uint32_t*>(at), static_cast<uint32_t>(value), __ATOMIC_RELEASE);
+  }
+}
+
 // The integer that a payload of this size is.
 uint64_t payload_integer(const payload_key& key, size_t size);
 
 // Checks that an integer whose bytes were those of the key `initial` is the result of one operation
-// with the operand of the key `operand` (of compare_swap: which has found the initial value).
-// Throws payload_error.
+// with the operand of the key `operand` (of compare_swap: which has found the initial value). It is
+// read as by load_target. Throws payload_error.
 void check_result(operation op, const payload_key& initial, const payload_key& operand,
                   const void* at, size_t size);
 

@@ -63,6 +63,22 @@ TEST(integers, one_of_4_bytes_ends_there) {
   EXPECT_EQ(load_integer(&bytes, 4), lower);
   EXPECT_EQ(load_integer(&bytes, 8), bytes);
   EXPECT_LE(payload_integer(initial_key, 4), UINT32_MAX);
+  EXPECT_EQ(load_target(&bytes, 4), lower);
+  EXPECT_EQ(load_target(&bytes, 8), bytes);
+}
+
+TEST(integers, a_store_changes_only_its_bytes) {
+  constexpr uint64_t ones = ~uint64_t{0};
+  uint64_t stored[2] = {ones, ones};
+  store_target(&stored[0], 0x1122334455667788, 8);
+  EXPECT_EQ(stored[0], 0x1122334455667788u);
+  EXPECT_EQ(stored[1], ones);
+  auto* const half = reinterpret_cast<char*>(&stored[1]) + 4;
+  store_target(half, 0x1122334455667788, 4);
+  EXPECT_EQ(load_target(half, 4), 0x55667788u);
+  uint32_t untouched;
+  std::memcpy(&untouched, &stored[1], sizeof(untouched));
+  EXPECT_EQ(untouched, UINT32_MAX);
 }
 
 }  // namespace

