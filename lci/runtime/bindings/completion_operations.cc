@@ -100,7 +100,7 @@ comp_t alloc_cq_x::operator()() const {
 
 status_t cq_pop_x::operator()() const {
   status_t status;
-  if (checked<rt::completion_queue>(get_comp(), "cq_pop")->pop(&status)) {
+  if (rt::pop(*checked<rt::completion_queue>(get_comp(), "cq_pop"), &status)) {
     rt::note_found();
   } else {
     rt::thread_tests::own.add();

@@ -53,6 +53,7 @@ class library_comp : public comp_impl_t {
 // Calls a function. Thread safety: that of the function.
 class handler : public library_comp {
  public:
+  static constexpr attr_comp_type_t type = attr_comp_type_t::handler;
   handler(const comp_attr_t& attributes, comp_handler_t function)
       : library_comp(attributes), function_(function) {}
   void signal(status_t status) override { function_(status); }
@@ -122,8 +123,9 @@ class completion_queue : public library_comp {
 class growing_completion_queue : public completion_queue {
  public:
   using completion_queue::completion_queue;
-  void signal(status_t status) override { queue_.push(status); }
-  bool pop(status_t* out) override { return queue_.try_pop(out); }
+  void signal(status_t status) override { push(status); }
+  void push(const status_t& status) { queue_.push(status); }
+  bool pop(status_t* out) final { return queue_.try_pop(out); }
   bool try_signal_all(const status_t* statuses, size_t count) override {
     return queue_.try_push(statuses, count);
   }
@@ -146,6 +148,26 @@ class fixed_completion_queue : public completion_queue {
  private:
   ds::array_queue<status_t> queue_;
 };
+
+// As its member, without a virtual call for the usual type.
+[[gnu::always_inline]] inline bool pop(completion_queue& queue, status_t* out) {
+  if (__builtin_expect(queue.attr.cq_type == attr_cq_type_t::lcrq, 1)) {
+    return static_cast<growing_completion_queue&>(queue).pop(out);
+  }
+  return queue.pop(out);
+}
+
+// Signals an object that other ranks name, without a virtual call for the usual types. (A rank that
+// records has a forwarding_comp in its place, which is of no such type.)
+[[gnu::always_inline]] inline void signal_registered(comp_impl_t& comp, const status_t& status) {
+  if (__builtin_expect(is_of_type(comp, handler::type), 1)) {
+    return static_cast<const handler&>(comp).called()(status);
+  }
+  if (is_of_type(comp, completion_queue::type) && comp.attr.cq_type == attr_cq_type_t::lcrq) {
+    return static_cast<growing_completion_queue&>(comp).push(status);
+  }
+  comp.signal(status);
+}
 
 // Signals the object with each of the statuses, in this order. An exception of one does not keep the
 // others back: the first one is stored in *failure, unless one is there.

@@ -26,17 +26,6 @@ thread_local int progress_depth = 0;
 // the cost of polling is spread.
 constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 
-// Signals the object. If that is a handler, nothing is called but the program's function.
-[[gnu::always_inline]] inline void signal_arrival(comp_impl_t& comp, int rank, void* buffer,
-                                                  size_t size, tag_t tag) {
-  const status_t status = rt::make_status(errorcode_t::done, rank, buffer, size, tag, nullptr);
-  if (__builtin_expect(rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
-    static_cast<const rt::handler&>(comp).called()(status);
-  } else {
-    comp.signal(status);
-  }
-}
-
 }  // namespace
 
 namespace rt {
@@ -125,14 +114,16 @@ progress_result_t device_impl_t::progress() {
                                                         const void* bytes, size_t size) {
   comp_impl_t& comp = *state.find_rcomp(rcomp, rank);
   if (__builtin_expect(!comp.attr.lend_am, 0)) return eager.on_am(comp, rank, tag, bytes, size);
-  signal_arrival(comp, rank, size > 0 ? const_cast<void*>(bytes) : nullptr, size, tag);
+  void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
+  rt::signal_registered(comp, rt::make_status(errorcode_t::done, rank, lent, size, tag, nullptr));
 }
 
 // A put or get of a peer is over, and names a completion object. Throws std::runtime_error if there
 // is no such object.
 [[gnu::always_inline]] inline void device_impl_t::on_remote_completion(int rank, tag_t tag,
                                                                        rcomp_t rcomp) {
-  signal_arrival(*state.find_rcomp(rcomp, rank), rank, nullptr, 0, tag);
+  rt::signal_registered(*state.find_rcomp(rcomp, rank),
+                        rt::make_status(errorcode_t::done, rank, nullptr, 0, tag, nullptr));
 }
 
 // Handles and releases completions from `next` on, up to two short tagged messages in a row. Returns

@@ -5,6 +5,7 @@
 #include "lci/api/comp.hpp"
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
+#include "lci/runtime/completion/impl.h"
 #include "lci/runtime/protocol/envelope.h"
 #include "lci/runtime/protocol/host.h"
 
@@ -106,7 +107,7 @@ void eager::packet_state::completed(protocol_host&, errorcode_t code) {
 void eager::on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size) {
   void* const buffer = host_.allocate_for_am(comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
-  comp.signal(make_status(errorcode_t::done, rank, buffer, size, tag, nullptr));
+  signal_registered(comp, make_status(errorcode_t::done, rank, buffer, size, tag, nullptr));
 }
 
 }  // namespace lci::rt
