@@ -157,16 +157,18 @@ class fixed_completion_queue : public completion_queue {
   return queue.pop(out);
 }
 
-// Signals an object that other ranks name, without a virtual call for the usual types. (A rank that
-// records has a forwarding_comp in its place, which is of no such type.)
-[[gnu::always_inline]] inline void signal_registered(comp_impl_t& comp, const status_t& status) {
+// Signals an object that other ranks name, with the status that make() returns, without a virtual call
+// for the usual types. The status is made where it is passed: a copy would wait for its stores. (A
+// rank that records has a forwarding_comp in the place of the object, which is of no such type.)
+template <class Make>
+[[gnu::always_inline]] inline void signal_registered(comp_impl_t& comp, const Make& make) {
   if (__builtin_expect(is_of_type(comp, handler::type), 1)) {
-    return static_cast<const handler&>(comp).called()(status);
+    return static_cast<const handler&>(comp).called()(make());
   }
   if (is_of_type(comp, completion_queue::type) && comp.attr.cq_type == attr_cq_type_t::lcrq) {
-    return static_cast<growing_completion_queue&>(comp).push(status);
+    return static_cast<growing_completion_queue&>(comp).push(make());
   }
-  comp.signal(status);
+  comp.signal(make());
 }
 
 // Signals the object with each of the statuses, in this order. An exception of one does not keep the

@@ -115,15 +115,20 @@ progress_result_t device_impl_t::progress() {
   comp_impl_t& comp = *state.find_rcomp(rcomp, rank);
   if (__builtin_expect(!comp.attr.lend_am, 0)) return eager.on_am(comp, rank, tag, bytes, size);
   void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
-  rt::signal_registered(comp, rt::make_status(errorcode_t::done, rank, lent, size, tag, nullptr));
+  rt::signal_registered(
+      comp, [=]() __attribute__((always_inline)) {
+        return rt::make_status(errorcode_t::done, rank, lent, size, tag, nullptr);
+      });
 }
 
 // A put or get of a peer is over, and names a completion object. Throws std::runtime_error if there
 // is no such object.
 [[gnu::always_inline]] inline void device_impl_t::on_remote_completion(int rank, tag_t tag,
                                                                        rcomp_t rcomp) {
-  rt::signal_registered(*state.find_rcomp(rcomp, rank),
-                        rt::make_status(errorcode_t::done, rank, nullptr, 0, tag, nullptr));
+  rt::signal_registered(
+      *state.find_rcomp(rcomp, rank), [=]() __attribute__((always_inline)) {
+        return rt::make_status(errorcode_t::done, rank, nullptr, 0, tag, nullptr);
+      });
 }
 
 // Handles and releases completions from `next` on, up to two short tagged messages in a row. Returns

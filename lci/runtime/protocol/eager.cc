@@ -107,7 +107,10 @@ void eager::packet_state::completed(protocol_host&, errorcode_t code) {
 void eager::on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size) {
   void* const buffer = host_.allocate_for_am(comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
-  signal_registered(comp, make_status(errorcode_t::done, rank, buffer, size, tag, nullptr));
+  signal_registered(
+      comp, [=]() __attribute__((always_inline)) {
+        return make_status(errorcode_t::done, rank, buffer, size, tag, nullptr);
+      });
 }
 
 }  // namespace lci::rt
