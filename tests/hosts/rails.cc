@@ -1,6 +1,6 @@
 // Rank 0 puts 4 MiB to rank 1, over one network and over two, in turn, and says how much faster two
-// are. It ends when two are 1.8 times as fast, or fails. usage: rails SECOND_INTERFACE; the first one
-// is that of LCI_ATTR_DEVICE_NAME.
+// are by the medians of five rounds. It must be 1.8 times, and a busy machine may try again. usage:
+// rails SECOND_INTERFACE; the first one is that of LCI_ATTR_DEVICE_NAME.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,13 +8,19 @@
 #include <vector>
 
 #include "lci.hpp"
+#include "lci/base/sanitizer.h"
 
 namespace {
 
 constexpr size_t size = size_t{4} << 20;
-// Of each number of rails. A busy machine needs more than the least.
-constexpr int least_rounds = 5;
-constexpr int most_rounds = 100;
+constexpr int rounds = 5;  // of each number of rails, in a try
+constexpr int most_tries = 20;
+
+#if defined(LCI_BASE_ADDRESS_SANITIZER) || defined(LCI_BASE_THREAD_SANITIZER)
+constexpr double least_ratio = 0;  // the processors are slower than the cables
+#else
+constexpr double least_ratio = 1.8;
+#endif
 
 void check(bool holds, const char* what) {
   if (holds) return;
@@ -30,7 +36,10 @@ void wait(lci::comp_t signal, const lci::device_t* devices) {
   lci::signal_reset(signal);
 }
 
-bool is_fast_enough(const double* least) { return least[0] >= 1.8 * least[1]; }
+double median(std::vector<double> of) {
+  std::sort(of.begin(), of.end());
+  return of[of.size() / 2];
+}
 
 }  // namespace
 
@@ -51,8 +60,8 @@ int main(int, char** argv) {
   lci::block_t all[2];
   lci::allgather(&own, all, sizeof(own));
 
-  // Seconds, by the number of rails less one. Other programs of the machine only make a round longer.
-  double least[] = {1e9, 1e9};
+  std::vector<double> seconds[2];  // of this try
+  double times_as_fast = 0;        // of the last try
   bool enough = false;
   for (int round = 0; !enough; ++round) {
     const int rails = 1 + round % 2;
@@ -62,12 +71,18 @@ int main(int, char** argv) {
       const auto begin = std::chrono::steady_clock::now();
       static_cast<void>(lci::post_put_block_x(own, all[1]).rails(devices, rails)());
       wait(arrived, devices);  // the answer
-      least[rails - 1] =
-          std::min(least[rails - 1],
-                   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      seconds[rails - 1].push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       wait(sent, devices);
-      enough = round + 1 == 2 * most_rounds ||
-               (rails == 2 && round + 1 >= 2 * least_rounds && is_fast_enough(least));
+      if ((round + 1) % (2 * rounds) == 0) {
+        const double one = median(seconds[0]);
+        const double two = median(seconds[1]);
+        times_as_fast = one / two;
+        std::printf("4 MiB: one rail %.1f ms, two %.1f ms: %.2f times\n", one * 1e3, two * 1e3,
+                    times_as_fast);
+        for (std::vector<double>& each : seconds) each.clear();
+        enough = times_as_fast >= least_ratio || round + 1 == 2 * rounds * most_tries;
+      }
     } else {
       lci::barrier();
       wait(arrived, devices);
@@ -81,11 +96,7 @@ int main(int, char** argv) {
     }
     lci::broadcast(&enough, sizeof(enough), 0);
   }
-  if (me == 0) {
-    std::printf("4 MiB: one rail %.1f ms, two %.1f ms: %.2f times\n", least[0] * 1e3,
-                least[1] * 1e3, least[0] / least[1]);
-    check(is_fast_enough(least), "two rails are not 1.8 times as fast as one in any round");
-  }
+  if (me == 0) check(times_as_fast >= least_ratio, "two rails are not 1.8 times as fast as one");
   lci::wait_drained_x().device(more)();
   lci::wait_drained();
   lci::barrier();

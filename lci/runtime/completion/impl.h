@@ -158,8 +158,8 @@ class fixed_completion_queue : public completion_queue {
 }
 
 // Signals an object that other ranks name, with the status that make() returns, without a virtual call
-// for the usual types. The status is made where it is passed: a copy would wait for its stores. (A
-// rank that records has a forwarding_comp in the place of the object, which is of no such type.)
+// for the usual types. The status is made where it is passed, so that it is not copied. (A rank that
+// records has a forwarding_comp in the place of the object, which is of no such type.)
 template <class Make>
 [[gnu::always_inline]] inline void signal_registered(comp_impl_t& comp, const Make& make) {
   if (__builtin_expect(is_of_type(comp, handler::type), 1)) {
