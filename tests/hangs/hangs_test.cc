@@ -77,10 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(tried.param.name) + "_n" + std::to_string(tried.param.ranks);
     });
 
-// The place is the line of the program, not one of the library.
+// The place is the line of the program, not one of the library. It is in `wait`, which compilers
+// may inline into `wait_for_message`.
 TEST(Report, SaysWhereTheCallWasMade) {
   EXPECT_THAT(report_of("missing_send", 2),
-              HasSubstr("called at hang(hangs::(anonymous namespace)::wait_for_message("));
+              ContainsRegex("called at hang\\(hangs::\\(anonymous namespace\\)::wait(_for_message)?"
+                            "\\("));
 }
 
 // The report of a blocking post, of the state of a large message, and of the device.
