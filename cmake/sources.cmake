@@ -6,6 +6,7 @@ set(LCI_SOURCES
   lci/base/env.cc
   lci/base/error_text.cc
   lci/base/hmac.cc
+  lci/base/interfaces.cc
   lci/base/log.cc
   lci/base/process_barrier.cc
   lci/base/rank_list.cc
@@ -207,6 +208,7 @@ set(LCI_OFI_SOURCES
   lci/net/ofi/endpoint.cc
   lci/net/ofi/failure_detector.cc
   lci/net/ofi/library.cc
+  lci/net/ofi/offers.cc
   lci/net/ofi/pacing.cc
   lci/net/ofi/packet_path.cc
   lci/net/ofi/packets.cc
@@ -321,6 +323,7 @@ set(LCRUN_SOURCES
   lci/base/env.cc
   lci/base/error_text.cc
   lci/base/hmac.cc
+  lci/base/interfaces.cc
   lci/base/log.cc
   lci/base/rank_list.cc
   lci/base/status.cc

@@ -150,6 +150,11 @@ std::string process_domain() {
   return base::StrCat(boot_id(), "/", ::stat("/proc", &proc) == 0 ? proc.st_dev : 0);
 }
 
+std::string network_domain() {
+  struct stat ns = {};
+  return base::StrCat(boot_id(), "/", ::stat("/proc/self/ns/net", &ns) == 0 ? ns.st_ino : 0);
+}
+
 std::string node_name() {
   struct stat shm = {};
   const uint64_t shm_device = ::stat("/dev/shm", &shm) == 0 ? shm.st_dev : 0;

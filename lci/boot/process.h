@@ -44,6 +44,10 @@ std::string describe_lock_holder(int fd);
 // Equal for processes that see each other's pids: same machine, same boot, same /proc.
 std::string process_domain();
 
+// Equal for processes that have the same network interfaces, and so the same loopback: same
+// machine, same boot, same network namespace.
+std::string network_domain();
+
 // Equal for processes that can share memory: same machine, same host name, same /dev/shm. Ranks
 // with equal node names are counted as local to each other.
 std::string node_name();

@@ -107,7 +107,9 @@ TEST(process, one_that_cannot_be_looked_at_counts_as_alive) {
 TEST(process, names_of_node_and_domain_do_not_change) {
   EXPECT_EQ(node_name(), node_name());
   EXPECT_EQ(process_domain(), process_domain());
+  EXPECT_EQ(network_domain(), network_domain());
   EXPECT_NE(node_name(), process_domain());
+  EXPECT_NE(network_domain(), process_domain());
 }
 
 // Runs this program again behind a shell, with the variable set for both. (With execve, because

@@ -1,5 +1,7 @@
 #include "lci/net/peer_health.h"
 
+#include <algorithm>
+
 #include "lci/base/log.h"
 
 namespace lci::net {
@@ -49,6 +51,12 @@ bool peer_health::add_suspect(int rank, peer_state next, std::string_view reason
   }
   suspects_.insert_after(last, {rank, std::string(reason), clock::now()});
   return true;
+}
+
+std::string peer_health::reason(int rank) const {
+  const auto found = std::find_if(suspects_.begin(), suspects_.end(),
+                                  [&](const suspicion& one) { return one.rank == rank; });
+  return found == suspects_.end() ? "" : found->reason;
 }
 
 void peer_health::fail(const suspicion& confirmed) {

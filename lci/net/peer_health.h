@@ -78,6 +78,9 @@ class peer_health {
   bool corrupt(int rank, std::string_view reason);
   bool bye(int rank);
 
+  // Why the peer is suspected or corrupt, until its failure is confirmed. Else empty.
+  std::string reason(int rank) const;
+
   // Whether confirm() has something to do: one load and a comparison.
   bool has_suspects() const { return !suspects_.empty(); }
 

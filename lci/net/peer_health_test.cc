@@ -235,6 +235,17 @@ TEST(PeerHealth, TheBackendLearnsSinceWhenAndWhy) {
   EXPECT_TRUE(asked);
 }
 
+TEST(PeerHealth, TheReasonIsKnownUntilTheFailureIsConfirmed) {
+  peer_health health("test", 2, peer_state::alive, interval);
+  health.suspect(1, "its process has ended");
+  EXPECT_EQ(health.reason(0), "");
+  EXPECT_EQ(health.reason(1), "its process has ended");
+  health.corrupt(1, "it sent nonsense");
+  EXPECT_EQ(health.reason(1), "it sent nonsense");
+  health.confirm([](const suspicion&) { return true; }, reported);
+  EXPECT_EQ(health.reason(1), "");
+}
+
 TEST(PeerHealth, TheLogNamesRankAndReason) {
   base::set_log_level(base::log_level::info);
   testing::internal::CaptureStderr();

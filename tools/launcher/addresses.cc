@@ -1,14 +1,10 @@
 #include "tools/launcher/addresses.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <memory>
 
+#include "lci/base/interfaces.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/uri.h"
@@ -19,72 +15,48 @@ namespace {
 
 constexpr size_t max_addresses = 16;
 
-struct interface_address {
-  std::string interface;
-  std::string text;  // without brackets
-  bool v6 = false;
-  bool loopback = false;
-};
-
-// The addresses of interfaces that are up.
-std::vector<interface_address> list_addresses() {
-  std::vector<interface_address> found;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return found;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
-    interface_address address;
-    char text[INET6_ADDRSTRLEN] = {};
-    if (entry->ifa_addr->sa_family == AF_INET) {
-      const auto* v4 = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-      inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
-    } else if (entry->ifa_addr->sa_family == AF_INET6) {
-      const auto* v6 = reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr);
-      if (IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) continue;
-      inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
-      address.v6 = true;
-    } else {
-      continue;
-    }
-    address.interface = entry->ifa_name;
-    address.text = text;
-    address.loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0;
-    found.push_back(address);
-  }
+// The addresses of interfaces that are up, those with a carrier first. Without IPv6 addresses that
+// mean something on this host only.
+std::vector<base::interface_address> list_addresses() {
+  std::vector<base::interface_address> found = base::list_interface_addresses();
+  found.erase(std::remove_if(found.begin(), found.end(),
+                             [](const auto& one) { return one.is_v6 && one.is_link_local; }),
+              found.end());
+  std::stable_partition(found.begin(), found.end(),
+                        [](const auto& one) { return one.has_carrier; });
   return found;
 }
 
-std::string for_url(const interface_address& address) {
-  return address.v6 ? base::StrCat("[", address.text, "]") : address.text;
+std::string for_url(const base::interface_address& one) {
+  return one.is_v6 ? base::StrCat("[", one.address, "]") : one.address;
 }
 
 }  // namespace
 
 base::StatusOr<reachable> find_reachable(const std::string& interface) {
-  std::vector<interface_address> all = list_addresses();
+  const std::vector<base::interface_address> all = list_addresses();
   reachable result;
   if (!interface.empty()) {
     std::vector<std::string> names;
-    for (const interface_address& address : all) {
+    for (const base::interface_address& one : all) {
       // The first address of an interface. IPv4 is first in the kernel's list.
-      if (address.interface == interface || address.text == interface) {
-        return reachable{for_url(address), {for_url(address)}};
+      if (one.interface == interface || one.address == interface) {
+        return reachable{for_url(one), {for_url(one)}};
       }
-      names.push_back(base::StrCat(address.interface, " (", address.text, ")"));
+      names.push_back(base::StrCat(one.interface, " (", one.address, ")"));
     }
     return base::InvalidArgumentError(
         base::StrCat("--iface ", interface, ": no interface that is up has this name or address; ",
                      "there are: ", base::StrJoin(names, ", ")));
   }
   const bool outside =
-      std::any_of(all.begin(), all.end(), [](const auto& a) { return !a.loopback; });
-  const auto usable = [&](const interface_address& a) { return !outside || !a.loopback; };
-  const bool v4 =
-      std::any_of(all.begin(), all.end(), [&](const auto& a) { return usable(a) && !a.v6; });
-  for (const interface_address& address : all) {
-    if (!usable(address) || address.v6 == v4 || result.addresses.size() == max_addresses) continue;
-    result.addresses.push_back(for_url(address));
+      std::any_of(all.begin(), all.end(), [](const auto& one) { return !one.is_loopback; });
+  const auto usable = [&](const auto& one) { return !outside || !one.is_loopback; };
+  const bool v4 = std::any_of(all.begin(), all.end(),
+                              [&](const auto& one) { return usable(one) && !one.is_v6; });
+  for (const base::interface_address& one : all) {
+    if (!usable(one) || one.is_v6 == v4 || result.addresses.size() == max_addresses) continue;
+    result.addresses.push_back(for_url(one));
   }
   if (result.addresses.empty()) {
     return base::InvalidArgumentError("no network interface of this machine is up");

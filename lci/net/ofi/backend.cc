@@ -19,9 +19,9 @@ bool available() {
 }
 
 base::StatusOr<std::vector<backend_fact>> describe() {
-  const base::StatusOr<std::vector<std::string>> listed = list_providers({});
+  const base::StatusOr<std::vector<provider_offer>> listed = list_providers({});
   if (!listed.ok()) return listed.status();
-  const base::StatusOr<std::string> chosen = choose_common({*listed});
+  const base::StatusOr<std::string> chosen = choose_common({{0, *listed}});
   if (!chosen.ok()) return chosen.status();
   wanted_provider wanted;
   wanted.name = *chosen;
@@ -30,7 +30,7 @@ base::StatusOr<std::vector<backend_fact>> describe() {
   const fi_info& info = *found->info;
   return std::vector<backend_fact>{
       {"reach", "ranks of any hosts"},
-      {"providers", base::StrJoin(*listed, ", ")},
+      {"providers", base::StrJoin(names_of(*listed), ", ")},
       {"provider", found->name()},
       {"interface", info.domain_attr->name != nullptr ? info.domain_attr->name : ""},
       {"puts and gets", describe(found->rma)},

@@ -43,14 +43,17 @@ connections::connections(device_core& core, const process_table& processes, cons
       peers_(static_cast<size_t>(core.ranks)) {}
 
 base::Status connections::connect(boot::bootstrap& boot, const base::Status& opened) {
+  addresses_.resize(peers_.size());
   // All ranks can receive before any rank sends.
-  const base::Status status = exchange_and_accept(
+  base::Status status = exchange_and_accept(
       boot, base::StrCat("ofi-device-", core_.uid),
       opened.ok() ? make_offer() : base::StatusOr<std::string>(opened),
       [this](int r, const std::string& offered) {
         return base::WithPrefix(base::StrCat("rank ", r, ": "), take_offer(r, offered));
       });
-  return status.ok() ? greet(boot) : status;
+  if (status.ok()) status = greet(boot);
+  addresses_ = {};
+  return status;
 }
 
 base::StatusOr<std::string> connections::make_offer() const {
@@ -86,6 +89,7 @@ base::Status connections::take_offer(int rank, const std::string& bytes) {
   const std::string_view name = std::string_view(bytes).substr(sizeof(remote));
   packets_.set_token(rank, remote.token);
   failures_.set_endpoint_name(rank, name);
+  addresses_[static_cast<size_t>(rank)] = provider_.address_of(name);
   // Messages to this rank bypass the provider; native puts and gets do not.
   if (core_.is_self(rank) && provider_.rma != rma_mode::native) return base::OkStatus();
   const std::lock_guard<ds::spinlock> guard(*core_.lock);
@@ -102,28 +106,36 @@ base::Status connections::take_offer(int rank, const std::string& bytes) {
 // Exchanges a packet with every rank in both directions, so that all connections exist before they
 // are needed, and a missing path is found now and the error names the ranks.
 base::Status connections::greet(boot::bootstrap& boot) {
-  const auto deadline = std::chrono::steady_clock::now() + boot.default_timeout();
-  base::Status status;
-  base::backoff backoff;
+  using std::chrono::steady_clock;
   // A rank that has ended before it could be connected to is found by the job only.
   constexpr std::chrono::milliseconds look_period{500};
-  auto next_look = std::chrono::steady_clock::now() + look_period;
-  for (int missing = 0; missing >= 0 && status.ok(); backoff.idle()) {
-    missing = greet_all();
+  constexpr std::chrono::seconds patience{5};
+  const auto deadline = steady_clock::now() + boot.default_timeout();
+  auto next_look = steady_clock::now() + look_period;
+  auto next_warning = steady_clock::now() + patience;
+  base::Status status;
+  base::backoff backoff;
+  absentees missing = greet_all();
+  while (missing.count > 0 && status.ok()) {
+    backoff.idle();
     progress();
+    const int missing_before = missing.count;
+    missing = greet_all();
     status = first_failure(boot);
-    const auto now = std::chrono::steady_clock::now();
-    if (status.ok() && missing >= 0 && now > next_look) {
+    if (missing.count == 0 || !status.ok()) break;
+    const auto now = steady_clock::now();
+    if (missing.count != missing_before) next_warning = now + patience;
+    if (now > next_warning) {
+      LCI_LOG(warn, "ofi: for ", patience.count(), " s, ", unreachable(missing.last, ""));
+      next_warning = steady_clock::time_point::max();
+    }
+    if (now > deadline) {
+      status = base::DeadlineExceededError(unreachable(missing.last, ""));
+    } else if (now > next_look) {
       next_look += look_period;
       if (const std::optional<int> lost = boot.first_lost()) {
         status = base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
       }
-    }
-    if (status.ok() && missing >= 0 && now > deadline) {
-      status = base::DeadlineExceededError(
-          base::StrCat("rank ", missing, " and rank ", core_.rank,
-                       " can't reach each other; is there a firewall between them, or another "
-                       "interface (device_name) that both have?"));
     }
   }
   if (core_.own->ep.descriptor() >= 0 && status.ok() && !descriptor_settles()) {
@@ -141,15 +153,16 @@ base::Status connections::greet(boot::bootstrap& boot) {
   return status;
 }
 
-// Returns a rank that has still to be greeted, or that has not greeted us, or -1.
-int connections::greet_all() {
-  int missing = -1;
+connections::absentees connections::greet_all() {
+  absentees missing;
   const std::lock_guard<ds::spinlock> guard(*core_.lock);
   for (int r = 0; r < core_.ranks; ++r) {
     if (!core_.is_alive_peer(r)) continue;
     bool& sent = peers_[static_cast<size_t>(r)].sent;
     if (!sent) sent = packets_.send_free(r, nullptr);
-    if (!sent || !packets_.has_greeted(r) || packets_.in_flight(r) > 0) missing = r;
+    if (sent && packets_.has_greeted(r) && packets_.in_flight(r) == 0) continue;
+    ++missing.count;
+    missing.last = r;
   }
   return missing;
 }
@@ -178,11 +191,27 @@ bool connections::descriptor_settles() {
 base::Status connections::first_failure(boot::bootstrap& boot) const {
   for (int r = 0; r < core_.ranks; ++r) {
     if (core_.health.is_alive(r)) continue;
+    const std::string reason = core_.health.reason(r);
+    // No sign that it has ended: a wrong interface, or a firewall.
+    if (!packets_.has_greeted(r) && !processes_.has_ended(r) && !boot.first_lost()) {
+      return base::FailedPreconditionError(unreachable(r, reason));
+    }
     boot.report_lost(r);
-    return base::AbortedError(
-        base::StrCat("rank ", r, " went away (seen by rank ", core_.rank, ")"));
+    return base::AbortedError(base::StrCat("rank ", r, " went away (seen by rank ", core_.rank, ")",
+                                           reason.empty() ? "" : ": ", reason));
   }
   return base::OkStatus();
+}
+
+// An error that names both ends, and the interface of this one.
+std::string connections::unreachable(int rank, std::string_view reason) const {
+  const std::string& theirs = addresses_[static_cast<size_t>(rank)];
+  const std::string ours = provider_.place();
+  return base::StrCat("rank ", rank, theirs.empty() ? "" : base::StrCat(" (", theirs, ")"),
+                      " and rank ", core_.rank, ours.empty() ? "" : base::StrCat(" (", ours, ")"),
+                      " can't reach each other", reason.empty() ? "" : ": ", reason,
+                      "; is there a firewall between them, or another interface (device_name) that "
+                      "both have?");
 }
 
 bool connections::say_bye() {

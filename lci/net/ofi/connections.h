@@ -2,6 +2,7 @@
 #define LCI_NET_OFI_CONNECTIONS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lci/base/status.h"
@@ -43,13 +44,20 @@ class connections {
     bool bye_sent = false;
   };
 
+  // Ranks that have still to be greeted, or that have not greeted this one.
+  struct absentees {
+    int count = 0;
+    int last = -1;  // the last of them
+  };
+
   base::StatusOr<std::string> make_offer() const;
   base::Status take_offer(int rank, const std::string& bytes);
   base::Status greet(boot::bootstrap& boot);
-  int greet_all();
+  absentees greet_all();
   void progress();
   bool descriptor_settles();
   base::Status first_failure(boot::bootstrap& boot) const;
+  std::string unreachable(int rank, std::string_view reason) const;
 
   device_core& core_;
   const process_table& processes_;
@@ -58,7 +66,8 @@ class connections {
   rma& rma_;
   failure_detector& failures_;
   completion_reader& reader_;
-  std::vector<greeting> peers_;  // by rank
+  std::vector<greeting> peers_;         // by rank
+  std::vector<std::string> addresses_;  // by rank, for errors; empty when connect() has returned
 };
 
 }  // namespace lci::net::ofi

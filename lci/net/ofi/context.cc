@@ -5,19 +5,22 @@
 #include <string_view>
 #include <utility>
 
+#include "lci/base/interfaces.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ofi/device.h"
+#include "lci/net/ofi/offers.h"
 #include "lci/net/ofi/wire.h"
 
 namespace lci::net::ofi {
 namespace {
 
-// Exchanged when a context is made, followed by the names of the providers, one per line.
+// Exchanged when a context is made, followed by the rank's providers (offers.h).
 struct introduction {
   uint64_t version;
-  uint64_t domain;  // equal for processes that can see each other
+  uint64_t domain;      // equal for processes that can see each other
+  uint64_t interfaces;  // equal for processes that have the same network interfaces
   int64_t pid;
   uint64_t start_time;
   uint64_t image;
@@ -25,7 +28,12 @@ struct introduction {
 
 introduction introduce_ourselves() {
   const boot::process_id self = boot::this_process();
-  return {wire_version, base::Fnv1a(boot::process_domain()), self.pid, self.start_time, self.image};
+  return {wire_version,
+          base::Fnv1a(boot::process_domain()),
+          base::Fnv1a(boot::network_domain()),
+          self.pid,
+          self.start_time,
+          self.image};
 }
 
 }  // namespace
@@ -38,18 +46,17 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   wanted_provider wanted;
   wanted.name = config.ofi_provider_name;
   wanted.interface = config.device_name;
-  wanted.one_host = boot.position().local_size == boot.size();
 
   const introduction local = introduce_ourselves();
   const auto introduce = [&]() -> base::StatusOr<std::string> {
-    const base::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
+    const base::StatusOr<std::vector<provider_offer>> providers = list_providers(wanted);
     if (!providers.ok()) return providers.status();
     return base::StrCat(std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
-                        base::StrJoin(*providers, "\n"));
+                        encode(*providers));
   };
   const auto all = exchange(boot, "ofi-ranks", introduce());
   if (!all.ok()) return all.status();
-  std::vector<std::vector<std::string>> lists;
+  std::vector<rank_offer> offers;
   for (size_t r = 0; r < all->size(); ++r) {
     const std::string& bytes = (*all)[r];
     introduction remote = {};
@@ -61,13 +68,21 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
     }
     made->processes_.add({remote.pid, remote.start_time, remote.image},
                          remote.domain != local.domain);
-    const std::vector<std::string_view> names =
-        base::StrSplit(std::string_view(bytes).substr(sizeof(remote)), '\n');
-    lists.emplace_back(names.begin(), names.end());
+    base::StatusOr<std::vector<provider_offer>> providers =
+        decode(std::string_view(bytes).substr(sizeof(remote)));
+    if (!providers.ok())
+      return base::WithPrefix(base::StrCat("rank ", r, ": "), providers.status());
+    offers.push_back({remote.interfaces, *std::move(providers)});
   }
-  const base::StatusOr<std::string> chosen = choose_common(lists);
+  const base::StatusOr<std::string> chosen = choose_common(offers);
   if (!chosen.ok()) return chosen.status();  // on all ranks
   wanted.name = *chosen;
+  wanted.one_host = std::all_of(offers.begin(), offers.end(), [&](const rank_offer& rank) {
+    return rank.interfaces == local.interfaces;
+  });
+  if (!wanted.one_host) {
+    wanted.address = choose_address(offers, *chosen, boot.rank(), base::source_address);
+  }
   if (base::Status status = agree(boot, "ofi-open", made->open(wanted)); !status.ok()) {
     return status;
   }

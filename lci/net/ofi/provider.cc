@@ -12,6 +12,7 @@
 
 #include "lci/base/env.h"
 #include "lci/base/error_text.h"
+#include "lci/base/interfaces.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
 #include "lci/net/ofi/immediate.h"
@@ -77,6 +78,16 @@ int64_t ask(const fi_info& hints, info_ptr* found) {
   return code;
 }
 
+bool is_internet(const fi_info& info) {
+  return info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
+}
+
+// Empty if it has no IP address.
+std::string source_of(const fi_info& info) {
+  if (!is_internet(info) || info.src_addr == nullptr) return "";
+  return base::address_text(*static_cast<const sockaddr*>(info.src_addr));
+}
+
 bool is_loopback(const fi_info& info) {
   const auto* address = static_cast<const sockaddr*>(info.src_addr);
   if (address == nullptr) return false;
@@ -98,10 +109,11 @@ int distance(const fi_info& info, const wanted_provider& wanted) {
   // A GID, listed in addition to the IP addresses of the same adapter. It does not work over
   // Ethernet.
   if (info.addr_format == FI_SOCKADDR_IB) return 4;
-  const bool internet = info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
-  if (!internet) return 0;
+  if (!is_internet(info)) return 0;
   if (is_link_local(info)) return 5;  // unreachable without an interface number
-  const bool fits = !wanted.interface.empty() || is_loopback(info) == wanted.one_host;
+  const bool fits = wanted.address.empty()
+                        ? !wanted.interface.empty() || is_loopback(info) == wanted.one_host
+                        : source_of(info) == wanted.address;
   return (fits ? 0 : 2) + (info.addr_format == FI_SOCKADDR_IN ? 0 : 1);
 }
 
@@ -113,6 +125,28 @@ bool is_on(const fi_info& info, const std::string& interface) {
 
 void add_once(const std::string& name, std::vector<std::string>* list) {
   if (std::find(list->begin(), list->end(), name) == list->end()) list->push_back(name);
+}
+
+// Adds the address of `info`, if other hosts may reach it.
+void add_address(const fi_info& info, const std::vector<base::interface_address>& of_host,
+                 provider_offer* offer) {
+  const std::string address = source_of(info);
+  const auto same = [&](const auto& one) { return one.address == address; };
+  const auto found = std::find_if(of_host.begin(), of_host.end(), same);
+  if (found == of_host.end() || found->is_loopback || found->is_link_local || !found->has_carrier ||
+      std::any_of(offer->addresses.begin(), offer->addresses.end(), same)) {
+    return;
+  }
+  offer->addresses.push_back({address, found->network});
+}
+
+// IPv4 before IPv6, else in libfabric's order, which has faster interfaces before slower ones.
+void order_addresses(provider_offer* offer) {
+  std::stable_partition(offer->addresses.begin(), offer->addresses.end(),
+                        [](const auto& one) { return !base::StrContains(one.address, ':'); });
+  if (offer->addresses.size() > max_offered_addresses) {
+    offer->addresses.resize(max_offered_addresses);
+  }
 }
 
 // A copy of the best entry of a list.
@@ -214,41 +248,63 @@ base::Status failure(std::string_view what, int64_t code) {
       base::StrCat("libfabric: ", what, ": ", describe(code), base::descriptor_hint()));
 }
 
-base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::string>>& of_ranks) {
+std::string provider::place() const {
+  const std::string address = source_of(*info);
+  const char* interface = info->domain_attr->name;
+  if (address.empty() || interface == nullptr) return interface == nullptr ? address : interface;
+  return base::StrCat(address, " on ", interface);
+}
+
+std::string provider::address_of(std::string_view endpoint_name) const {
+  sockaddr_storage address = {};
+  if (!is_internet(*info) || endpoint_name.size() > sizeof(address)) return "";
+  std::memcpy(&address, endpoint_name.data(), endpoint_name.size());
+  return base::address_text(reinterpret_cast<const sockaddr&>(address));
+}
+
+base::StatusOr<std::string> choose_common(const std::vector<rank_offer>& ranks) {
   std::string best;
-  if (!of_ranks.empty()) {
-    for (const std::string& name : of_ranks[0]) {
-      const bool common = std::all_of(of_ranks.begin(), of_ranks.end(), [&](const auto& names) {
-        return std::find(names.begin(), names.end(), name) != names.end();
+  if (!ranks.empty()) {
+    for (const provider_offer& offer : ranks[0].providers) {
+      const std::string& name = offer.provider;
+      const bool common = std::all_of(ranks.begin(), ranks.end(), [&](const rank_offer& rank) {
+        return rank.find(name) != nullptr;
       });
       if (common && (best.empty() || preference(name) < preference(best))) best = name;
     }
   }
   if (!best.empty()) return best;
   std::string lists;
-  for (size_t r = 0; r < of_ranks.size() && r < 8; ++r) {
-    base::StrAppend(&lists, r == 0 ? "" : "; ", "rank ", r, ": ", base::StrJoin(of_ranks[r], ", "));
+  for (size_t r = 0; r < ranks.size() && r < 8; ++r) {
+    base::StrAppend(&lists, r == 0 ? "" : "; ", "rank ", r, ": ",
+                    base::StrJoin(names_of(ranks[r].providers), ", "));
   }
   return base::FailedPreconditionError(
       base::StrCat("no provider of libfabric is on all ranks (", lists, ")"));
 }
 
-base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted) {
+base::StatusOr<std::vector<provider_offer>> list_providers(const wanted_provider& wanted) {
   if (base::Status status = load_library(); !status.ok()) return status;
   info_ptr hints = make_hints(wanted);
   if (hints == nullptr) return base::ResourceExhaustedError("no memory");
   hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
   info_ptr list;
   const int64_t code = ask(*hints, &list);
-  std::vector<std::string> found;
+  const std::vector<base::interface_address> of_host = base::list_interface_addresses();
+  std::vector<provider_offer> found;
   std::vector<std::string> interfaces;
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
     const std::string name = info->fabric_attr->prov_name;
     if (!wanted.name.empty() && !names(wanted.name, name)) continue;
     if (wanted.name.empty() && !is_mature(name, info->fabric_attr->prov_version)) continue;
     if (info->domain_attr->name != nullptr) add_once(info->domain_attr->name, &interfaces);
-    if (is_on(*info, wanted.interface)) add_once(name, &found);
+    if (!is_on(*info, wanted.interface)) continue;
+    auto offer = std::find_if(found.begin(), found.end(),
+                              [&](const auto& one) { return one.provider == name; });
+    if (offer == found.end()) offer = found.insert(found.end(), {name, {}});
+    add_address(*info, of_host, &*offer);
   }
+  for (provider_offer& offer : found) order_addresses(&offer);
   if (!found.empty()) return found;
   return base::UnavailableError(base::StrCat(
       "libfabric has no provider of reliable datagrams with messages",

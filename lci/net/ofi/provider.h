@@ -19,6 +19,7 @@
 
 #include "lci/base/status.h"
 #include "lci/net/ofi/library.h"
+#include "lci/net/ofi/offers.h"
 
 namespace lci::net::ofi {
 
@@ -68,8 +69,8 @@ int preference(std::string_view provider);
 std::string_view core_of(std::string_view provider);
 bool names(std::string_view asked_for, std::string_view provider);
 
-// The best provider in the lists of all ranks. The error names what each rank has.
-base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::string>>& of_ranks);
+// The best provider in the offers of all ranks. The error names what each rank has.
+base::StatusOr<std::string> choose_common(const std::vector<rank_offer>& ranks);
 
 // An error of libfabric as a status. `code` is negative, as returned.
 base::Status failure(std::string_view what, int64_t code);
@@ -81,12 +82,15 @@ using info_ptr = std::unique_ptr<fi_info, free_info>;
 
 struct wanted_provider {
   std::string name;       // empty: any
-  std::string interface;  // empty: the loopback if all ranks are on one host, else the first other
-  bool one_host = false;
+  std::string interface;  // empty: any
+  std::string address;    // of the interface; empty: that of the loopback if `one_host`, else the
+                          // first other one
+  bool one_host = false;  // whether all ranks have the same interfaces
 };
 
-// The providers that this host can use, each once. An error if there is none.
-base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted);
+// The providers that this host can use, each once. `address` and `one_host` of `wanted` have no
+// effect. An error if there is none.
+base::StatusOr<std::vector<provider_offer>> list_providers(const wanted_provider& wanted);
 
 struct provider {
   info_ptr info;
@@ -101,6 +105,11 @@ struct provider {
   bool writes_latency_critical() const;
 
   const char* name() const { return info->fabric_attr->prov_name; }
+  // "10.0.0.1 on eth0", as far as the provider says that of its endpoints.
+  std::string place() const;
+  // The IP address of an endpoint of this provider, whose name is that of endpoint::name(). Empty
+  // for providers that have other addresses.
+  std::string address_of(std::string_view endpoint_name) const;
   int mr_mode() const { return info->domain_attr->mr_mode; }
 };
 

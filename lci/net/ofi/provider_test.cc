@@ -9,7 +9,11 @@ namespace {
 using testing::HasSubstr;
 
 std::string choose(const std::vector<std::vector<std::string>>& lists) {
-  const auto chosen = choose_common(lists);
+  std::vector<rank_offer> ranks(lists.size());
+  for (size_t r = 0; r < lists.size(); ++r) {
+    for (const std::string& name : lists[r]) ranks[r].providers.push_back({name, {}});
+  }
+  const auto chosen = choose_common(ranks);
   return chosen.ok() ? *chosen : "error: " + std::string(chosen.status().message());
 }
 
@@ -95,6 +99,36 @@ TEST(Provider, TheErrorNamesAMissingProvider) {
   EXPECT_THAT(std::string(found.status().message()),
               testing::AllOf(HasSubstr("nonesuch"), HasSubstr("ofi_provider_name")));
   EXPECT_FALSE(find_provider(wanted).ok());
+}
+
+TEST(Provider, TheRequestedAddressIsUsed) {
+  int tried = 0;
+  wanted_provider wanted;
+  const auto offers = list_providers(wanted);
+  ASSERT_TRUE(offers.ok()) << offers.status();
+  for (const provider_offer& offer : *offers) {
+    for (const offered_address& one : offer.addresses) {
+      ++tried;
+      wanted.name = offer.provider;
+      wanted.address = one.address;
+      const auto found = find_provider(wanted);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_THAT(found->place(), testing::StartsWith(one.address + " on ")) << offer.provider;
+    }
+  }
+  if (tried == 0) GTEST_SKIP() << "NOTHING WAS TESTED: no address that other hosts reach";
+}
+
+// Only those that other hosts may reach.
+TEST(Provider, LoopbackAndLinkLocalAddressesAreNotOffered) {
+  const auto offers = list_providers({});
+  ASSERT_TRUE(offers.ok()) << offers.status();
+  for (const provider_offer& offer : *offers) {
+    EXPECT_LE(offer.addresses.size(), max_offered_addresses);
+    for (const offered_address& one : offer.addresses) {
+      EXPECT_THAT(one.address, testing::Not(testing::ContainsRegex("^(127|169.254|::1|fe80)")));
+    }
+  }
 }
 
 TEST(Provider, TheRequestedInterfaceIsUsed) {

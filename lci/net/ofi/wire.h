@@ -26,7 +26,7 @@
 
 namespace lci::net::ofi {
 
-constexpr uint64_t wire_version = 0x6c63696f66690003;
+constexpr uint64_t wire_version = 0x6c63696f66690004;
 
 enum class record_kind : uint8_t {
   send = 1,

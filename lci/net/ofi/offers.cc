@@ -1,0 +1,116 @@
+#include "lci/net/ofi/offers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lci/base/strings.h"
+
+namespace lci::net::ofi {
+namespace {
+
+// The addresses that ranks with different interfaces have.
+std::unordered_set<std::string_view> find_ambiguous(const std::vector<rank_offer>& ranks,
+                                                    std::string_view provider) {
+  std::unordered_map<std::string_view, uint64_t> owners;
+  std::unordered_set<std::string_view> found;
+  for (const rank_offer& rank : ranks) {
+    const provider_offer* offer = rank.find(provider);
+    if (offer == nullptr) continue;
+    for (const offered_address& one : offer->addresses) {
+      const auto [owner, is_new] = owners.try_emplace(one.address, rank.interfaces);
+      if (!is_new && owner->second != rank.interfaces) found.insert(one.address);
+    }
+  }
+  return found;
+}
+
+// By rank: the addresses that no other host has.
+std::vector<std::vector<offered_address>> find_usable(const std::vector<rank_offer>& ranks,
+                                                      std::string_view provider) {
+  const std::unordered_set<std::string_view> ambiguous = find_ambiguous(ranks, provider);
+  std::vector<std::vector<offered_address>> usable(ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const provider_offer* offer = ranks[r].find(provider);
+    if (offer == nullptr) continue;
+    for (const offered_address& one : offer->addresses) {
+      if (ambiguous.count(one.address) == 0) usable[r].push_back(one);
+    }
+  }
+  return usable;
+}
+
+const offered_address* find_in(const std::vector<offered_address>& addresses,
+                               std::string_view network) {
+  const auto found = std::find_if(addresses.begin(), addresses.end(),
+                                  [&](const auto& one) { return one.network == network; });
+  return found == addresses.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const provider_offer* rank_offer::find(std::string_view provider) const {
+  const auto found = std::find_if(providers.begin(), providers.end(),
+                                  [&](const auto& one) { return one.provider == provider; });
+  return found == providers.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_of(const std::vector<provider_offer>& providers) {
+  std::vector<std::string> names;
+  for (const provider_offer& offer : providers) names.push_back(offer.provider);
+  return names;
+}
+
+std::string encode(const std::vector<provider_offer>& providers) {
+  std::string text;
+  for (const provider_offer& offer : providers) {
+    base::StrAppend(&text, text.empty() ? "" : "\n", offer.provider);
+    for (const offered_address& one : offer.addresses) {
+      base::StrAppend(&text, " ", one.address, " ", one.network);
+    }
+  }
+  return text;
+}
+
+base::StatusOr<std::vector<provider_offer>> decode(std::string_view text) {
+  std::vector<provider_offer> providers;
+  for (const std::string_view line : base::StrSplit(text, '\n')) {
+    const std::vector<std::string_view> words = base::StrSplit(line, ' ');
+    if (words[0].empty() || words.size() % 2 == 0) {
+      return base::FailedPreconditionError(
+          base::StrCat("\"", line, "\" is no provider with its addresses"));
+    }
+    provider_offer offer;
+    offer.provider = words[0];
+    for (size_t i = 1; i < words.size(); i += 2) {
+      offer.addresses.push_back({std::string(words[i]), std::string(words[i + 1])});
+    }
+    providers.push_back(std::move(offer));
+  }
+  return providers;
+}
+
+std::string choose_address(const std::vector<rank_offer>& ranks, std::string_view provider,
+                           int rank, const find_source& source_of) {
+  const std::vector<std::vector<offered_address>> usable = find_usable(ranks, provider);
+  const std::vector<offered_address>& own = usable[static_cast<size_t>(rank)];
+  for (const offered_address& first : usable[0]) {
+    const bool is_common = std::all_of(usable.begin(), usable.end(), [&](const auto& addresses) {
+      return find_in(addresses, first.network) != nullptr;
+    });
+    if (is_common) return find_in(own, first.network)->address;
+  }
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (ranks[r].interfaces == ranks[static_cast<size_t>(rank)].interfaces) continue;
+    for (const offered_address& other : usable[r]) {
+      const std::string source = source_of(other.address);
+      const bool is_own = std::any_of(own.begin(), own.end(),
+                                      [&](const auto& one) { return one.address == source; });
+      if (is_own) return source;
+    }
+  }
+  return own.empty() ? "" : own[0].address;
+}
+
+}  // namespace lci::net::ofi
