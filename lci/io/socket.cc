@@ -94,6 +94,11 @@ base::Status connect_error(int error) {
   return base::UnavailableError(base::error_text(error));
 }
 
+// Whether the address is that of all interfaces, [::].
+bool is_any(const sockaddr& v6) {
+  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(v6).sin6_addr);
+}
+
 }  // namespace
 
 base::StatusOr<host_port> parse_address(std::string_view address) {
@@ -130,7 +135,8 @@ base::StatusOr<unique_fd> listen_on(std::string_view address) {
     // Allow a port with lingering connections; a port that another socket listens on stays refused.
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (entry->ai_family == AF_INET6) {
-      ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+      const int v6_only = is_any(*entry->ai_addr) ? 0 : 1;
+      ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, sizeof v6_only);
     }
     if (::bind(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 &&
         ::listen(fd.get(), backlog) == 0) {

@@ -23,7 +23,8 @@ struct host_port {
 };
 base::StatusOr<host_port> parse_address(std::string_view address);
 
-// Creates a listening, non-blocking, close-on-exec socket. AlreadyExists if the address is in use.
+// Creates a listening, non-blocking, close-on-exec socket. At [::], it accepts connections over IPv4
+// as well. AlreadyExists if the address is in use.
 base::StatusOr<unique_fd> listen_on(std::string_view address);
 
 // Address of a listening socket, in the form of LCI_BOOT_ADDR.

@@ -51,6 +51,18 @@ container_network "${hosts[1]}" 172.17.0.1/16
 talks
 no_container_network "${hosts[1]}"
 
+echo "IPv6 only, but for the containers"
+for i in 0 1; do
+  ip -n "${hosts[i]}" addr flush dev eth0
+  ip -n "${hosts[i]}" addr add "fd00::$i:1/64" dev eth0 nodad
+  container_network "${hosts[i]}" 172.17.0.1/16
+done
+talks
+for i in 0 1; do
+  no_container_network "${hosts[i]}"
+  ip -n "${hosts[i]}" addr add "10.99.0.$((i + 1))/24" dev eth0
+done
+
 # Ranks that have all but the network in common are on one host, but its loopback is not that of both.
 echo "network namespaces of one machine, without lcrun"
 export LCI_BOOT_DIR=$work LCI_JOB_ID=by_hand LCI_SIZE=2

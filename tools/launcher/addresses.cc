@@ -51,17 +51,17 @@ base::StatusOr<reachable> find_reachable(const std::string& interface) {
   }
   const bool outside =
       std::any_of(all.begin(), all.end(), [](const auto& one) { return !one.is_loopback; });
-  const auto usable = [&](const auto& one) { return !outside || !one.is_loopback; };
-  const bool v4 = std::any_of(all.begin(), all.end(),
-                              [&](const auto& one) { return usable(one) && !one.is_v6; });
-  for (const base::interface_address& one : all) {
-    if (!usable(one) || one.is_v6 == v4 || result.addresses.size() == max_addresses) continue;
-    result.addresses.push_back(for_url(one));
+  for (const bool v6 : {false, true}) {
+    for (const base::interface_address& one : all) {
+      if (one.is_v6 != v6 || (outside && one.is_loopback)) continue;
+      if (result.addresses.size() == max_addresses) break;
+      result.addresses.push_back(for_url(one));
+      result.bind = v6 ? "[::]" : "0.0.0.0";
+    }
   }
   if (result.addresses.empty()) {
     return base::InvalidArgumentError("no network interface of this machine is up");
   }
-  result.bind = v4 ? "0.0.0.0" : "[::]";
   return result;
 }
 

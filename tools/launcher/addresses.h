@@ -12,14 +12,14 @@
 namespace lci::launcher {
 
 struct reachable {
-  std::string bind;  // the address to listen on, without a port: "0.0.0.0", "[fe..]"
+  std::string bind;  // the address to listen on, without a port: "0.0.0.0", "[::]", "[fd..]"
   std::vector<std::string> addresses;  // of this host, best first, at most 16
 };
 
 // Returns the addresses of one interface, given by its name or one of its addresses. If `interface`
 // is empty, returns those of all interfaces that are up, of the loopback only if there is no other.
-// The addresses are IPv4 if there are any, else IPv6. Link-local addresses are not used, because
-// their meaning depends on the host.
+// IPv4 addresses come before IPv6 ones: a host may have IPv4 for its containers only. Link-local IPv6
+// addresses are not used, because their meaning depends on the host.
 //
 // Returns InvalidArgument, with the names of the interfaces, if `interface` does not exist.
 base::StatusOr<reachable> find_reachable(const std::string& interface);
