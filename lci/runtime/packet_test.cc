@@ -3,11 +3,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/runtime/instance/runtime.h"
@@ -361,6 +364,24 @@ TEST(PacketPool, ManyThreadsTakeEveryPacketOnce) {
         for (rt::packet* packet : all) packet->put();
       },
       defaults);
+}
+
+TEST(PacketPool, AnErrorNamesTheAttributesForWhichThereAreNoAddresses) {
+  runtime_t runtime = alloc_runtime();
+  const auto huge =
+      alloc_packet_pool_x().runtime(runtime).npackets(size_t{1} << 30).packet_size(65536);
+  std::vector<packet_pool_t> pools;  // 64 TiB of addresses each, of which a process has 128
+  std::string error;
+  try {
+    while (pools.size() < 4) pools.push_back(huge());
+  } catch (const std::bad_alloc& thrown) {
+    error = thrown.what();
+  }
+  EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("npackets is 1073741824"),
+                                    testing::HasSubstr("packet_size 65536"),
+                                    testing::HasSubstr("see ulimit -v")));
+  for (packet_pool_t& pool : pools) free_packet_pool(&pool);
+  free_runtime(&runtime);
 }
 
 TEST(PacketRegions, CoverEveryPacketAndAreMadeWhenOneOfThemIsSent) {

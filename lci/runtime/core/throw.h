@@ -3,7 +3,9 @@
 #ifndef LCI_RUNTIME_CORE_THROW_H_
 #define LCI_RUNTIME_CORE_THROW_H_
 
+#include <new>
 #include <stdexcept>
+#include <string>
 
 #include "lci/api/types.hpp"
 #include "lci/base/strings.h"
@@ -32,6 +34,22 @@ template <class... Parts>
 template <class... Parts>
 [[noreturn]] void throw_runtime_error(const Parts&... parts) {
   throw_error<std::runtime_error>(parts...);
+}
+
+// std::bad_alloc with a text that names what there was no memory for.
+class memory_error final : public std::bad_alloc {
+ public:
+  explicit memory_error(const std::string& text) : text_(text) {}
+  const char* what() const noexcept override { return text_.what(); }
+
+ private:
+  std::runtime_error text_;  // copied without an allocation, as an exception has to be
+};
+
+// There is not enough memory, or not enough addresses.
+template <class... Parts>
+[[noreturn]] void throw_memory_error(const Parts&... parts) {
+  throw_error<memory_error>(parts...);
 }
 
 // The call of this rank cannot end, since another rank is gone.

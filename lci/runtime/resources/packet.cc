@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
+#include "lci/base/error_text.h"
 #include "lci/base/log.h"
 #include "lci/runtime/core/rank_state.h"
 #include "lci/runtime/core/throw.h"
@@ -74,7 +76,11 @@ packet_pool_impl_t::packet_pool_impl_t(rt::rank_state& state, const packet_pool_
   bytes_ = stride_ * attr.npackets;
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (memory == MAP_FAILED) {
+    rt::throw_memory_error("no addresses for ", bytes_, " bytes: attribute npackets is ",
+                           attr.npackets, ", and packet_size ", attr.packet_size, ": ",
+                           base::error_text(errno), "; see ulimit -v, or set a smaller npackets");
+  }
   base_ = static_cast<unsigned char*>(memory);
   state_.packet_pools().add(this);
 }
