@@ -18,23 +18,32 @@ bool available() {
   return loaded.ok();
 }
 
+// Where ranks of this host have their endpoints if other hosts take part: one of the addresses, which
+// depends on theirs, or else the interface that the provider lists first.
+backend_fact places_of(const provider_offer& offer, const provider& found) {
+  if (offer.addresses.empty()) return {"interface", found.place()};
+  std::vector<std::string> addresses;
+  for (const offered_address& one : offer.addresses) addresses.push_back(one.address);
+  return {"addresses for other hosts", base::StrJoin(addresses, ", ")};
+}
+
 base::StatusOr<std::vector<backend_fact>> describe() {
   const base::StatusOr<std::vector<provider_offer>> listed = list_providers({});
   if (!listed.ok()) return listed.status();
-  const base::StatusOr<std::string> chosen = choose_common({{0, *listed}});
+  const rank_offer own = {0, *listed};
+  const base::StatusOr<std::string> chosen = choose_common({own});
   if (!chosen.ok()) return chosen.status();
   wanted_provider wanted;
   wanted.name = *chosen;
   const base::StatusOr<provider> found = find_provider(wanted);
   if (!found.ok()) return found.status();
-  const fi_info& info = *found->info;
   return std::vector<backend_fact>{
       {"reach", "ranks of any hosts"},
       {"providers", base::StrJoin(names_of(*listed), ", ")},
       {"provider", found->name()},
-      {"interface", info.domain_attr->name != nullptr ? info.domain_attr->name : ""},
+      places_of(*own.find(*chosen), *found),
       {"puts and gets", describe(found->rma)},
-      {"largest message in bytes", std::to_string(info.ep_attr->max_msg_size)}};
+      {"largest message in bytes", std::to_string(found->info->ep_attr->max_msg_size)}};
 }
 
 // The sizes bound the packets that the receives of all ranks have room for.
