@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
