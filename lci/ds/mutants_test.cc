@@ -75,7 +75,9 @@
 #include "lci/testing/explorer/scheduled_atomics.h"
 #include "lci/testing/scenarios/adapters.h"
 #include "lci/testing/scenarios/closing_scenario.h"
-#include "lci/testing/scenarios/scenarios.h"
+#include "lci/testing/scenarios/lock_scenarios.h"
+#include "lci/testing/scenarios/pool_scenarios.h"
+#include "lci/testing/scenarios/queue_scenarios.h"
 
 namespace lci::ds::explorer {
 namespace {
