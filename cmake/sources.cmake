@@ -213,6 +213,7 @@ set(LCI_OFI_SOURCES
   lci/net/ofi/packet_path.cc
   lci/net/ofi/packets.cc
   lci/net/ofi/provider.cc
+  lci/net/ofi/provider_facts.cc
   lci/net/ofi/regions.cc
   lci/net/ofi/rma.cc)
 

@@ -12,6 +12,7 @@
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
+#include "lci/net/ofi/provider_facts.h"
 
 namespace lci::net::ofi {
 namespace {

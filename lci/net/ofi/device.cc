@@ -10,6 +10,7 @@
 #include "lci/net/ofi/credits.h"
 #include "lci/net/ofi/pacing.h"
 #include "lci/net/ofi/provider.h"
+#include "lci/net/ofi/provider_facts.h"
 #include "lci/net/ofi/wire.h"
 
 namespace lci::net::ofi {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lci/base/strings.h"
+#include "lci/net/ofi/provider_facts.h"
 
 namespace lci::net::ofi {
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "lci/base/strings.h"
+#include "lci/net/ofi/provider_facts.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -89,6 +90,27 @@ base::StatusOr<std::vector<provider_offer>> decode(std::string_view text) {
     providers.push_back(std::move(offer));
   }
   return providers;
+}
+
+base::StatusOr<std::string> choose_common(const std::vector<rank_offer>& ranks) {
+  std::string best;
+  if (!ranks.empty()) {
+    for (const provider_offer& offer : ranks[0].providers) {
+      const std::string& name = offer.provider;
+      const bool common = std::all_of(ranks.begin(), ranks.end(), [&](const rank_offer& rank) {
+        return rank.find(name) != nullptr;
+      });
+      if (common && (best.empty() || preference(name) < preference(best))) best = name;
+    }
+  }
+  if (!best.empty()) return best;
+  std::string lists;
+  for (size_t r = 0; r < ranks.size() && r < 8; ++r) {
+    base::StrAppend(&lists, r == 0 ? "" : "; ", "rank ", r, ": ",
+                    base::StrJoin(names_of(ranks[r].providers), ", "));
+  }
+  return base::FailedPreconditionError(
+      base::StrCat("no provider of libfabric is on all ranks (", lists, ")"));
 }
 
 std::string choose_address(const std::vector<rank_offer>& ranks, std::string_view provider,

@@ -48,6 +48,9 @@ std::vector<std::string> names_of(const std::vector<provider_offer>& providers);
 std::string encode(const std::vector<provider_offer>& providers);
 base::StatusOr<std::vector<provider_offer>> decode(std::string_view text);
 
+// The best provider in the offers of all ranks, by preference() of provider_facts.h. The error names what each rank has.
+base::StatusOr<std::string> choose_common(const std::vector<rank_offer>& ranks);
+
 // The address from which the kernel sends to another one (base::source_address).
 using find_source = std::function<std::string(const std::string& destination)>;
 

@@ -8,6 +8,8 @@
 namespace lci::net::ofi {
 namespace {
 
+using testing::HasSubstr;
+
 using addresses = std::vector<offered_address>;
 
 const offered_address docker = {"172.17.0.1", "172.17.0.0/16"};
@@ -27,6 +29,28 @@ std::vector<std::string> choose(const std::vector<rank_offer>& ranks,
 }
 
 using chosen = std::vector<std::string>;
+
+std::string choose_provider(const std::vector<std::vector<std::string>>& lists) {
+  std::vector<rank_offer> ranks(lists.size());
+  for (size_t r = 0; r < lists.size(); ++r) {
+    for (const std::string& name : lists[r]) ranks[r].providers.push_back({name, {}});
+  }
+  const auto common = choose_common(ranks);
+  return common.ok() ? *common : "error: " + std::string(common.status().message());
+}
+
+TEST(Offers, TheBestProviderThatAllRanksHaveIsChosen) {
+  EXPECT_EQ(choose_provider({{"shm", "tcp;ofi_rxm", "net"}}), "net");
+  EXPECT_EQ(choose_provider({{"net", "tcp;ofi_rxm"}, {"tcp", "tcp;ofi_rxm"}}), "tcp;ofi_rxm");
+  EXPECT_EQ(choose_provider({{"net", "cxi"}, {"sockets", "net"}, {"net"}}), "net");
+  EXPECT_EQ(choose_provider({{"strange"}, {"strange", "net"}}), "strange");
+}
+
+TEST(Offers, WithoutACommonProviderTheErrorListsTheProvidersOfEachRank) {
+  EXPECT_THAT(choose_provider({{"net", "cxi"}, {"tcp;ofi_rxm"}}),
+              testing::AllOf(HasSubstr("error"), HasSubstr("rank 0: net, cxi"),
+                             HasSubstr("rank 1: tcp;ofi_rxm")));
+}
 
 TEST(Offers, TheFirstNetworkThatAllHaveIsChosen) {
   const offered_address slow0 = {"10.0.0.1", "10.0.0.0/24"}, slow1 = {"10.0.0.2", "10.0.0.0/24"};
@@ -116,7 +140,7 @@ TEST(Offers, OtherBytesAreAnError) {
   for (const char* text : {"", "net 10.0.0.1", "net\n\ncxi", " net"}) {
     const auto read = decode(text);
     EXPECT_FALSE(read.ok()) << text;
-    EXPECT_THAT(std::string(read.status().message()), testing::HasSubstr("no provider"));
+    EXPECT_THAT(std::string(read.status().message()), HasSubstr("no provider"));
   }
 }
 
