@@ -59,6 +59,7 @@ const provider_offer* rank_offer::find(std::string_view provider) const {
 
 std::vector<std::string> names_of(const std::vector<provider_offer>& providers) {
   std::vector<std::string> names;
+  names.reserve(providers.size());
   for (const provider_offer& offer : providers) names.push_back(offer.provider);
   return names;
 }
@@ -126,7 +127,7 @@ std::string choose_address(const std::vector<rank_offer>& ranks, std::string_vie
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].interfaces == ranks[static_cast<size_t>(rank)].interfaces) continue;
     for (const offered_address& other : usable[r]) {
-      const std::string source = source_of(other.address);
+      std::string source = source_of(other.address);
       const bool is_own = std::any_of(own.begin(), own.end(),
                                       [&](const auto& one) { return one.address == source; });
       if (is_own) return source;
