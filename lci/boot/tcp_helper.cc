@@ -110,7 +110,10 @@ void close_all_but(const std::array<int, 2>& keep) {
 }  // namespace
 
 base::Status start_tcp_helper(const tcp_server::options& options) {
-  base::StatusOr<io::unique_fd> listener = io::listen_on(options.bind_address);
+  // Without a token, only ranks of this machine may join.
+  base::StatusOr<io::unique_fd> listener = options.token.empty()
+                                               ? io::listen_on(options.bind_address)
+                                               : io::listen_for_others(options.bind_address);
   if (!listener.ok()) return listener.status();
   {
     // Run the helper's checks here, where their errors can be reported.

@@ -94,6 +94,13 @@ base::Status connect_error(int error) {
   return base::UnavailableError(base::error_text(error));
 }
 
+// Whether the host is given by an address, not by a name.
+bool is_numeric(const std::string& host) {
+  in6_addr address = {};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
 // Whether the address is that of all interfaces, [::].
 bool is_any(const sockaddr& v6) {
   return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(v6).sin6_addr);
@@ -148,6 +155,23 @@ base::StatusOr<unique_fd> listen_on(std::string_view address) {
       base::StrCat("cannot listen on ", address, ": ", base::error_text(error));
   if (error == EADDRINUSE) return base::AlreadyExistsError(text);
   return base::InvalidArgumentError(text);
+}
+
+base::StatusOr<unique_fd> listen_for_others(std::string_view address) {
+  const base::StatusOr<host_port> parsed = parse_address(address);
+  if (!parsed.ok()) return parsed.status();
+  const base::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
+  if (!list.ok()) return list.status();
+  sockaddr_storage first = {};
+  memcpy(&first, (*list)->ai_addr, (*list)->ai_addrlen);
+  const bool is_own_name = is_loopback(first) && !is_numeric(parsed->host) &&
+                           !base::StrContains(parsed->host, "localhost");
+  if (!is_own_name) return listen_on(address);
+  base::StatusOr<unique_fd> listener = listen_on(base::StrCat("[::]:", parsed->port));
+  if (base::IsInvalidArgument(listener.status())) {  // this machine has no IPv6
+    listener = listen_on(base::StrCat("0.0.0.0:", parsed->port));
+  }
+  return listener;
 }
 
 base::StatusOr<std::string> local_address(int fd) {

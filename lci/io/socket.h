@@ -27,6 +27,11 @@ base::StatusOr<host_port> parse_address(std::string_view address);
 // as well. AlreadyExists if the address is in use.
 base::StatusOr<unique_fd> listen_on(std::string_view address);
 
+// As listen_on(), for a server that other machines reach by the same address. Many distributions
+// resolve the name of a machine to a loopback address on that machine (127.0.1.1), and nowhere else.
+// For such a name, the socket listens at all addresses of the machine; for "localhost" it does not.
+base::StatusOr<unique_fd> listen_for_others(std::string_view address);
+
 // Address of a listening socket, in the form of LCI_BOOT_ADDR.
 base::StatusOr<std::string> local_address(int fd);
 

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::io {
 namespace {
@@ -33,6 +34,27 @@ TEST(Socket, AnAddressOfOneVersionIsReachedOverThatVersionOnly) {
   const std::string port = port_of(*listener);
   EXPECT_TRUE(connect("127.0.0.1", port).ok());
   EXPECT_FALSE(connect("[::1]", port).ok());
+}
+
+TEST(Socket, AServerForOthersStaysAtTheLoopbackIfThatIsNamed) {
+  for (const char* address : {"127.0.0.1:0", "localhost:0"}) {
+    const base::StatusOr<unique_fd> listener = listen_for_others(address);
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    EXPECT_TRUE(is_loopback(listener->get())) << address;
+  }
+}
+
+// Where /etc/hosts maps the name of this machine to 127.0.1.1; tests/hosts/names_test.sh makes such machines.
+TEST(Socket, AServerForOthersListensAtAllAddressesIfItsNameIsThatOfTheMachine) {
+  const std::string address = base::StrCat(base::host_name(), ":0");
+  const base::StatusOr<unique_fd> by_name = listen_on(address);
+  if (!by_name.ok() || !is_loopback(by_name->get())) {
+    GTEST_SKIP() << "NOTHING WAS TESTED: " << address << " is no loopback address here";
+  }
+  const base::StatusOr<unique_fd> listener = listen_for_others(address);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_FALSE(is_loopback(listener->get()));
+  EXPECT_TRUE(connect("127.0.0.1", port_of(*listener)).ok());
 }
 
 }  // namespace

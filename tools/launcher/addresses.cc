@@ -69,8 +69,8 @@ base::StatusOr<helper_listener> listen_for_helpers(const reachable& at,
                                                    const launch_options& options,
                                                    const std::string& token) {
   const bool is_given = is_address(options.endpoint);
-  base::StatusOr<io::unique_fd> socket =
-      io::listen_on(is_given ? options.endpoint : base::StrCat(at.bind, ":0"));
+  base::StatusOr<io::unique_fd> socket = is_given ? io::listen_for_others(options.endpoint)
+                                                  : io::listen_on(base::StrCat(at.bind, ":0"));
   if (!socket.ok()) return socket.status();
   // The receive buffer holds all that a host may send before it waits for an answer.
   const int size = 4 * wire::window;
