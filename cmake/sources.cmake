@@ -364,6 +364,7 @@ set(LCRUN_SOURCES
   tools/launcher/job_output.cc
   tools/launcher/local_rank_group.cc
   tools/launcher/main.cc
+  tools/launcher/memory_kills.cc
   tools/launcher/option_table.cc
   tools/launcher/options.cc
   tools/launcher/orphan_reaper.cc

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "lci/base/strings.h"
 #include "lci/io/unique_fd.h"
 #include "tools/launcher/binding.h"
+#include "tools/launcher/memory_kills.h"
 #include "tools/launcher/orphan_reaper.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/pipe.h"
@@ -71,6 +74,7 @@ class local_rank_group final : public rank_group {
 
   bool prepare();
   bool start_rank(int local_rank);
+  void explain_kill(int rank);
   bool open_stream(int rank, int number, io::unique_fd* rank_end);
   // Returns false at the end of the stream, and if no bytes are available now.
   bool read_stream(stream* from);
@@ -92,10 +96,13 @@ class local_rank_group final : public rank_group {
   int running_ = 0;
   bool reading_ = true;
   std::vector<pid_t> pids_;  // by local rank; -1: not started, or ended
+  // Before the ranks were started. Empty: unknown, or explained already.
+  std::optional<uint64_t> kills_before_;
   std::vector<stream> streams_;
 };
 
 bool local_rank_group::prepare() {
+  kills_before_ = count_memory_kills();
   null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null_) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
   // Orphans of the ranks become children of this process.
@@ -177,7 +184,20 @@ void local_rank_group::child_changed(pid_t pid, int status) {
   }
   *found = -1;
   --running_;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) explain_kill(rank);
   to_->rank_ended(rank, status);
+}
+
+// A process that the kernel kills when memory runs out ends without a word of its own. Later ranks
+// may be killed because of the first one.
+void local_rank_group::explain_kill(int rank) {
+  const std::optional<uint64_t> kills = count_memory_kills();
+  if (!kills || !kills_before_ || *kills == *kills_before_) return;
+  to_->message(base::StrCat("rank ", rank,
+                            " was probably killed because memory ran out: since the ",
+                            "ranks started, the kernel has killed ", *kills - *kills_before_,
+                            " of this machine's processes for that (dmesg says which)"));
+  kills_before_.reset();
 }
 
 void local_rank_group::before_wait() {

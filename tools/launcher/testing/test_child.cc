@@ -50,6 +50,17 @@ void on_usr1(int) {
   _exit(0);
 }
 
+// Until the kernel ends this process, or it has so many bytes. Returns whether it has.
+bool fill_memory(size_t bytes) {
+  constexpr size_t block = size_t{1} << 20;
+  for (size_t filled = 0; filled < bytes; filled += block) {
+    void* memory = std::malloc(block);
+    if (memory == nullptr) return false;
+    std::memset(memory, 1, block);
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,6 +69,11 @@ int main(int argc, char** argv) {
   if (what == "exit-of-rank-1") return rank() == 1 ? std::atoi(argument) : (pause(), 0);
   if (what == "signal-of-rank-1") {
     if (rank() == 1) raise(std::atoi(argument));
+    for (;;) pause();
+  }
+  if (what == "fill-memory-of-rank-1") {
+    constexpr size_t most = size_t{1} << 30;
+    if (rank() == 1) return fill_memory(most) ? 3 : 4;
     for (;;) pause();
   }
   if (what == "ignore-term") {
