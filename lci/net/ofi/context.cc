@@ -80,12 +80,15 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   wanted.one_host = std::all_of(offers.begin(), offers.end(), [&](const rank_offer& rank) {
     return rank.interfaces == local.interfaces;
   });
+  base::Status status;
   if (!wanted.one_host) {
-    wanted.address = choose_address(offers, *chosen, boot.rank(), base::source_address);
+    base::StatusOr<std::string> address =
+        choose_address(offers, *chosen, boot.rank(), base::source_address);
+    status = address.status();
+    if (address.ok()) wanted.address = *std::move(address);
   }
-  if (base::Status status = agree(boot, "ofi-open", made->open(wanted)); !status.ok()) {
-    return status;
-  }
+  if (status.ok()) status = made->open(wanted);
+  if (status = agree(boot, "ofi-open", status); !status.ok()) return status;
   return std::unique_ptr<context>(std::move(made));
 }
 

@@ -49,6 +49,28 @@ const offered_address* find_in(const std::vector<offered_address>& addresses,
   return found == addresses.end() ? nullptr : &*found;
 }
 
+bool has_address(const rank_offer& rank, std::string_view provider, std::string_view address) {
+  const provider_offer* offer = rank.find(provider);
+  return offer != nullptr && std::any_of(offer->addresses.begin(), offer->addresses.end(),
+                                         [&](const auto& one) { return one.address == address; });
+}
+
+// The answer of choose_address() for a rank that has no address of its own.
+base::StatusOr<std::string> without_usable(const std::vector<rank_offer>& ranks,
+                                           std::string_view provider, int rank) {
+  const rank_offer& own = ranks[static_cast<size_t>(rank)];
+  const provider_offer* offer = own.find(provider);
+  if (offer == nullptr || offer->addresses.empty()) return std::string();
+  const std::string& address = offer->addresses[0].address;
+  const auto other = std::find_if(ranks.begin(), ranks.end(), [&](const rank_offer& each) {
+    return each.interfaces != own.interfaces && has_address(each, provider, address);
+  });
+  return base::FailedPreconditionError(base::StrCat(
+      "rank ", rank, " and rank ", other - ranks.begin(), " both have the address ", address,
+      " in different networks; give their containers the network of the host (--network host), or "
+      "name another interface (device_name)"));
+}
+
 }  // namespace
 
 const provider_offer* rank_offer::find(std::string_view provider) const {
@@ -114,10 +136,12 @@ base::StatusOr<std::string> choose_common(const std::vector<rank_offer>& ranks) 
       base::StrCat("no provider of libfabric is on all ranks (", lists, ")"));
 }
 
-std::string choose_address(const std::vector<rank_offer>& ranks, std::string_view provider,
-                           int rank, const find_source& source_of) {
+base::StatusOr<std::string> choose_address(const std::vector<rank_offer>& ranks,
+                                           std::string_view provider, int rank,
+                                           const find_source& source_of) {
   const std::vector<std::vector<offered_address>> usable = find_usable(ranks, provider);
   const std::vector<offered_address>& own = usable[static_cast<size_t>(rank)];
+  if (own.empty()) return without_usable(ranks, provider, rank);
   for (const offered_address& first : usable[0]) {
     const bool is_common = std::all_of(usable.begin(), usable.end(), [&](const auto& addresses) {
       return find_in(addresses, first.network) != nullptr;
@@ -133,7 +157,7 @@ std::string choose_address(const std::vector<rank_offer>& ranks, std::string_vie
       if (is_own) return source;
     }
   }
-  return own.empty() ? "" : own[0].address;
+  return own[0].address;
 }
 
 }  // namespace lci::net::ofi

@@ -59,9 +59,11 @@ using find_source = std::function<std::string(const std::string& destination)>;
 //  1. in the first network of rank 0 that all ranks have, so that no router is between them;
 //  2. from which this host sends to an address of another host;
 //  3. that the provider offers first.
-// Empty if the offer has no address that no other host has.
-std::string choose_address(const std::vector<rank_offer>& ranks, std::string_view provider,
-                           int rank, const find_source& source_of);
+// Empty if the provider offers none. An error if another host has each of them, too: the two do not
+// reach each other. The error names that rank.
+base::StatusOr<std::string> choose_address(const std::vector<rank_offer>& ranks,
+                                           std::string_view provider, int rank,
+                                           const find_source& source_of);
 
 }  // namespace lci::net::ofi
 

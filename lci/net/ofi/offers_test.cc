@@ -23,7 +23,8 @@ std::vector<std::string> choose(const std::vector<rank_offer>& ranks,
                                 const find_source& source_of = no_route) {
   std::vector<std::string> chosen;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    chosen.push_back(choose_address(ranks, "net", static_cast<int>(r), source_of));
+    const auto address = choose_address(ranks, "net", static_cast<int>(r), source_of);
+    chosen.push_back(address.ok() ? *address : "error");
   }
   return chosen;
 }
@@ -92,10 +93,10 @@ TEST(Offers, WithoutACommonNetworkTheRouteDecides) {
     ++asked[to];
     return to == "10.2.0.7" ? "10.1.0.7" : "";
   };
-  EXPECT_EQ(choose_address(ranks, "net", 0, route_of_first), "10.1.0.7");
+  EXPECT_EQ(choose_address(ranks, "net", 0, route_of_first).value(), "10.1.0.7");
   EXPECT_EQ(asked, (std::map<std::string, int>{{"10.244.1.1", 1}, {"10.2.0.7", 1}}));
   // From an address that is not offered, nothing is sent.
-  EXPECT_EQ(choose_address(ranks, "net", 1, [](const std::string&) { return "10.3.0.1"; }),
+  EXPECT_EQ(choose_address(ranks, "net", 1, [](const std::string&) { return "10.3.0.1"; }).value(),
             "10.244.1.1");
 }
 
@@ -106,9 +107,19 @@ TEST(Offers, WithoutARouteItIsTheFirstAddress) {
       (chosen{"10.1.0.1", "10.2.0.1"}));
 }
 
-TEST(Offers, WithoutAnAddressOfItsOwnNoneIsChosen) {
-  EXPECT_EQ(choose({on_host(1, {docker}), on_host(2, {docker})}), (chosen{"", ""}));
+TEST(Offers, WithoutAnAddressNoneIsChosen) {
   EXPECT_EQ(choose({on_host(1, {}), on_host(2, {docker})}), (chosen{"", "172.17.0.1"}));
+}
+
+// As containers on two machines, each in a network of its own machine.
+TEST(Offers, WithoutAnAddressOfItsOwnTheErrorNamesARankThatHasItToo) {
+  const offered_address eth0 = {"10.0.0.1", "10.0.0.0/24"};
+  const std::vector<rank_offer> ranks = {on_host(1, {eth0}), on_host(2, {docker}),
+                                         on_host(2, {docker}), on_host(3, {docker})};
+  EXPECT_EQ(choose(ranks), (chosen{"10.0.0.1", "error", "error", "error"}));
+  EXPECT_THAT(std::string(choose_address(ranks, "net", 2, no_route).status().message()),
+              testing::AllOf(HasSubstr("rank 2 and rank 3 both have the address 172.17.0.1"),
+                             HasSubstr("device_name")));
 }
 
 TEST(Offers, OnlyTheChosenProviderCounts) {
@@ -116,7 +127,7 @@ TEST(Offers, OnlyTheChosenProviderCounts) {
   const rank_offer first = {1, {{"verbs", {docker}}, {"net", {docker, eth0}}}};
   const rank_offer second = {2, {{"verbs", {eth1}}, {"net", {eth1}}}};
   EXPECT_EQ(choose({first, second}), (chosen{"10.0.0.1", "10.0.0.2"}));
-  EXPECT_EQ(choose_address({first, second}, "cxi", 0, no_route), "");
+  EXPECT_EQ(choose_address({first, second}, "cxi", 0, no_route).value(), "");
 }
 
 TEST(Offers, TravelAsText) {
