@@ -4,7 +4,7 @@ load("//lci:build_defs.bzl", "lci_cc_library", "lci_cc_test")
 
 _LIBFABRIC = "//lci/testing/sanitizer_suppressions:libfabric"
 
-def variant(env = {}, deps = [], main = "@com_google_googletest//:gtest_main", tags = []):
+def variant(env = {}, deps = [], main = "@com_google_googletest//:gtest_main", tags = [], size = None):
     """A way to run the cases of a file.
 
     Args:
@@ -12,11 +12,12 @@ def variant(env = {}, deps = [], main = "@com_google_googletest//:gtest_main", t
       deps: what is linked in addition.
       main: the target with the main function.
       tags: of the test.
+      size: of the test; None: that of the other tests of the file.
 
     Returns:
       the way, for runtime_test().
     """
-    return struct(env = env, deps = deps, main = main, tags = tags)
+    return struct(env = env, deps = deps, main = main, tags = tags, size = size)
 
 # All data of the ranks travel as messages through libfabric.
 OVER_OFI = variant(
@@ -60,13 +61,14 @@ def on_hosts(hosts, env = {}):
     """
     return variant(env = dict(env, LCI_HOSTS = hosts), deps = [_LIBFABRIC])
 
-def over_sim(seeds, hosts = None, tags = []):
+def over_sim(seeds, hosts = None, tags = [], size = None):
     """The simulated network.
 
     Args:
       seeds: how many orders of events are tried.
       hosts: the number of hosts, if the ranks of each share memory.
       tags: of the test.
+      size: of the test.
 
     Returns:
       the way, for runtime_test().
@@ -74,10 +76,10 @@ def over_sim(seeds, hosts = None, tags = []):
     env = {"LCI_TEST_SEEDS": str(seeds)}
     if hosts:
         env["LCI_SIM_HOSTS"] = str(hosts)
-    return variant(env = env, main = "//lci/testing/ranks:sim_main", tags = tags)
+    return variant(env = env, main = "//lci/testing/ranks:sim_main", tags = tags, size = size)
 
 def long_over_sim(seeds, hosts = None):
-    """The simulated network, for more than 10 s.
+    """The simulated network, for more than 10 s, and for minutes with a sanitizer on a busy machine.
 
     Args:
       seeds: how many orders of events are tried.
@@ -86,7 +88,7 @@ def long_over_sim(seeds, hosts = None):
     Returns:
       the way, for runtime_test().
     """
-    return over_sim(seeds, hosts, tags = ["long"])
+    return over_sim(seeds, hosts, tags = ["long"], size = "large")
 
 def runtime_test(name, deps = [], env = {}, tags = [], variants = {}, size = "medium"):
     """The cases of <name>.cc as a test of that name, and as another test for each variant.
@@ -99,7 +101,7 @@ def runtime_test(name, deps = [], env = {}, tags = [], variants = {}, size = "me
       env: the environment of the test of this name.
       tags: of all tests.
       variants: the other ways to run the cases, by name.
-      size: of all tests.
+      size: of the tests.
     """
     subject = name[:-len("_test")]
     cases = subject + "_cases"
@@ -123,7 +125,7 @@ def runtime_test(name, deps = [], env = {}, tags = [], variants = {}, size = "me
     for test, each in tests.items():
         lci_cc_test(
             name = test,
-            size = size,
+            size = each.size or size,
             env = each.env,
             tags = tags + each.tags,
             deps = [":" + cases, each.main] + each.deps,
