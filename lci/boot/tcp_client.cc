@@ -249,7 +249,11 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
         return with_context(started, options, "");
       hint = started.ok() ? "" : "; the address was in use already, choose another port";
     } else if (standalone) {
-      hint = "; rank 0 serves this address: is it running, and is LCI_BOOT_ADDR the same?";
+      hint =
+          options.token.empty()
+              ? "; rank 0 serves this address: is it running, is LCI_BOOT_ADDR the same, and, if "
+                "it is on another machine, is LCI_BOOT_TOKEN set in all ranks?"
+              : "; rank 0 serves this address: is it running, and is LCI_BOOT_ADDR the same?";
     } else {
       hint = "; is the launcher still running? (without one, unset LCI_JOB_ID: rank 0 serves then)";
     }

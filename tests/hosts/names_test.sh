@@ -55,4 +55,11 @@ unset LCI_BOOT_TOKEN
   fail "one host, without a token"
 wait $! || fail "one host, without a token: $(< "$work/err.1")"
 nothing_is_left
+
+# A rank of another host learns that it does.
+code=0
+(as 1 env LCI_RANK=1 LCI_SIZE=2 LCI_BOOT_TIMEOUT=1 "LCI_BOOT_ADDR=${hosts[0]}:4569" "$hello") > "$work/out" 2> "$work/err" < /dev/null ||
+  code=$?
+((code == 1)) || fail "exit code $code of a rank that nobody serves"
+says err "is it running, is LCI_BOOT_ADDR the same, and, if it is on another machine, is LCI_BOOT_TOKEN set in all ranks[?]"
 echo PASSED
