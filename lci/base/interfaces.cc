@@ -95,6 +95,13 @@ std::string address_text(const sockaddr& address) {
   return read ? read->text() : "";
 }
 
+bool is_loopback(const sockaddr& address) {
+  const std::optional<ip> read = read_ip(address);
+  if (!read) return false;
+  if (read->family == AF_INET) return read->bytes[0] == 127;
+  return std::memcmp(read->bytes.data(), &in6addr_loopback, sizeof(in6_addr)) == 0;
+}
+
 std::string source_address(const std::string& destination) {
   sockaddr_storage address = {};
   socklen_t size = 0;

@@ -29,6 +29,9 @@ std::vector<interface_address> list_interface_addresses();
 // "10.0.0.1" or "2001:db8::1", without the port. Empty for addresses of other families.
 std::string address_text(const sockaddr& address);
 
+// Whether the address is one of 127.0.0.0/8, or ::1.
+bool is_loopback(const sockaddr& address);
+
 // Returns the address of this host from which the kernel sends packets to `destination`, which is
 // an address as of address_text(). Empty if there is no route. Sends nothing.
 std::string source_address(const std::string& destination);

@@ -51,6 +51,26 @@ TEST(Interfaces, AnAddressHasATextWithoutItsPort) {
   EXPECT_EQ(address_text(reinterpret_cast<const sockaddr&>(local)), "");
 }
 
+TEST(Interfaces, TheLoopbackIsKnownByItsAddress) {
+  const auto is_loopback_v4 = [](const char* text) {
+    sockaddr_in v4 = {};
+    v4.sin_family = AF_INET;
+    inet_pton(AF_INET, text, &v4.sin_addr);
+    return is_loopback(reinterpret_cast<const sockaddr&>(v4));
+  };
+  const auto is_loopback_v6 = [](const char* text) {
+    sockaddr_in6 v6 = {};
+    v6.sin6_family = AF_INET6;
+    inet_pton(AF_INET6, text, &v6.sin6_addr);
+    return is_loopback(reinterpret_cast<const sockaddr&>(v6));
+  };
+  EXPECT_TRUE(is_loopback_v4("127.0.0.1"));
+  EXPECT_TRUE(is_loopback_v4("127.0.1.1"));
+  EXPECT_FALSE(is_loopback_v4("10.0.0.127"));
+  EXPECT_TRUE(is_loopback_v6("::1"));
+  EXPECT_FALSE(is_loopback_v6("::2"));
+}
+
 TEST(Interfaces, PacketsToTheLoopbackComeFromIt) {
   EXPECT_EQ(source_address("127.0.0.1"), "127.0.0.1");
   // Packets to an address of this host come from that address.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "lci/base/error_text.h"
+#include "lci/base/interfaces.h"
 #include "lci/base/strings.h"
 
 namespace lci::io {
@@ -48,15 +49,6 @@ base::StatusOr<address_list> resolve(std::string_view address, int flags) {
         base::StrCat("cannot resolve the host of \"", address, "\": ", ::gai_strerror(error)));
   }
   return address_list(found);
-}
-
-bool is_loopback(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-    return (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
-  }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-  return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
 // Address as in /proc/net/tcp and tcp6: the address in words of host order, then the port.
@@ -106,33 +98,10 @@ bool is_any(const sockaddr& v6) {
   return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(v6).sin6_addr);
 }
 
-}  // namespace
-
-base::StatusOr<host_port> parse_address(std::string_view address) {
-  const size_t colon = address.rfind(':');
-  host_port parsed;
-  if (colon != std::string_view::npos) {
-    std::string_view host = address.substr(0, colon);
-    const bool brackets = base::StartsWith(host, "[") && base::EndsWith(host, "]");
-    if (brackets) host = host.substr(1, host.size() - 2);
-    // Without brackets, a host with colons is a v6 address whose last part may be mistaken for a
-    // port.
-    if (brackets || !base::StrContains(host, ':')) parsed.host = std::string(host);
-    parsed.port = std::string(address.substr(colon + 1));
-  }
-  uint32_t port = 0;
-  if (parsed.host.empty() || !base::SimpleAtoi(parsed.port, &port) || port > 65535) {
-    return base::InvalidArgumentError(
-        base::StrCat("\"", address, "\" is not an address; give host:port or [v6 address]:port"));
-  }
-  return parsed;
-}
-
-base::StatusOr<unique_fd> listen_on(std::string_view address) {
-  const base::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
-  if (!list.ok()) return list.status();
+// Listens on the first address of the list that this machine has. `address` is its text.
+base::StatusOr<unique_fd> listen_on_first(const addrinfo& list, std::string_view address) {
   int error = 0;
-  for (const addrinfo* entry = list->get(); entry != nullptr; entry = entry->ai_next) {
+  for (const addrinfo* entry = &list; entry != nullptr; entry = entry->ai_next) {
     unique_fd fd(::socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int on = 1;
     if (!fd) {
@@ -157,16 +126,41 @@ base::StatusOr<unique_fd> listen_on(std::string_view address) {
   return base::InvalidArgumentError(text);
 }
 
+}  // namespace
+
+base::StatusOr<host_port> parse_address(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  host_port parsed;
+  if (colon != std::string_view::npos) {
+    std::string_view host = address.substr(0, colon);
+    const bool brackets = base::StartsWith(host, "[") && base::EndsWith(host, "]");
+    if (brackets) host = host.substr(1, host.size() - 2);
+    // Without brackets, a host with colons is a v6 address whose last part may be mistaken for a
+    // port.
+    if (brackets || !base::StrContains(host, ':')) parsed.host = std::string(host);
+    parsed.port = std::string(address.substr(colon + 1));
+  }
+  uint32_t port = 0;
+  if (parsed.host.empty() || !base::SimpleAtoi(parsed.port, &port) || port > 65535) {
+    return base::InvalidArgumentError(
+        base::StrCat("\"", address, "\" is not an address; give host:port or [v6 address]:port"));
+  }
+  return parsed;
+}
+
+base::StatusOr<unique_fd> listen_on(std::string_view address) {
+  const base::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
+  return list.ok() ? listen_on_first(**list, address) : list.status();
+}
+
 base::StatusOr<unique_fd> listen_for_others(std::string_view address) {
   const base::StatusOr<host_port> parsed = parse_address(address);
   if (!parsed.ok()) return parsed.status();
   const base::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
   if (!list.ok()) return list.status();
-  sockaddr_storage first = {};
-  memcpy(&first, (*list)->ai_addr, (*list)->ai_addrlen);
-  const bool is_own_name = is_loopback(first) && !is_numeric(parsed->host) &&
+  const bool is_own_name = base::is_loopback(*(*list)->ai_addr) && !is_numeric(parsed->host) &&
                            !base::StrContains(parsed->host, "localhost");
-  if (!is_own_name) return listen_on(address);
+  if (!is_own_name) return listen_on_first(**list, address);
   base::StatusOr<unique_fd> listener = listen_on(base::StrCat("[::]:", parsed->port));
   if (base::IsInvalidArgument(listener.status())) {  // this machine has no IPv6
     listener = listen_on(base::StrCat("0.0.0.0:", parsed->port));
@@ -254,7 +248,7 @@ bool is_loopback(int fd) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;
   return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-         is_loopback(address);
+         base::is_loopback(reinterpret_cast<const sockaddr&>(address));
 }
 
 std::optional<uid_t> peer_user(int fd) {

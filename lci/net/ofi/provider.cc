@@ -1,6 +1,5 @@
 #include "lci/net/ofi/provider.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
 
@@ -80,14 +79,8 @@ std::string source_of(const fi_info& info) {
 }
 
 bool is_loopback(const fi_info& info) {
-  const auto* address = static_cast<const sockaddr*>(info.src_addr);
-  if (address == nullptr) return false;
-  if (info.addr_format == FI_SOCKADDR_IN) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-  }
-  if (info.addr_format != FI_SOCKADDR_IN6) return false;
-  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+  return is_internet(info) && info.src_addr != nullptr &&
+         base::is_loopback(*static_cast<const sockaddr*>(info.src_addr));
 }
 
 bool is_link_local(const fi_info& info) {
@@ -118,13 +111,24 @@ void add_once(const std::string& name, std::vector<std::string>* list) {
   if (std::find(list->begin(), list->end(), name) == list->end()) list->push_back(name);
 }
 
-// Adds the address of `info`, if other hosts may reach it.
-void add_address(const fi_info& info, const std::vector<base::interface_address>& of_host,
+// The addresses of this host that other hosts may reach.
+std::vector<base::interface_address> list_reachable() {
+  std::vector<base::interface_address> all = base::list_interface_addresses();
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](const auto& one) {
+                             return one.is_loopback || one.is_link_local || !one.has_carrier;
+                           }),
+            all.end());
+  return all;
+}
+
+// Adds the address of `info`, if it is one of these.
+void add_address(const fi_info& info, const std::vector<base::interface_address>& reachable,
                  provider_offer* offer) {
   const std::string address = source_of(info);
   const auto same = [&](const auto& one) { return one.address == address; };
-  const auto found = std::find_if(of_host.begin(), of_host.end(), same);
-  if (found == of_host.end() || found->is_loopback || found->is_link_local || !found->has_carrier ||
+  const auto found = std::find_if(reachable.begin(), reachable.end(), same);
+  if (found == reachable.end() ||
       std::any_of(offer->addresses.begin(), offer->addresses.end(), same)) {
     return;
   }
@@ -204,7 +208,7 @@ base::StatusOr<std::vector<provider_offer>> list_providers(const wanted_provider
   hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
   info_ptr list;
   const int64_t code = ask(*hints, &list);
-  const std::vector<base::interface_address> of_host = base::list_interface_addresses();
+  const std::vector<base::interface_address> reachable = list_reachable();
   std::vector<provider_offer> found;
   std::vector<std::string> interfaces;
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
@@ -216,7 +220,7 @@ base::StatusOr<std::vector<provider_offer>> list_providers(const wanted_provider
     auto offer = std::find_if(found.begin(), found.end(),
                               [&](const auto& one) { return one.provider == name; });
     if (offer == found.end()) offer = found.insert(found.end(), {name, {}});
-    add_address(*info, of_host, &*offer);
+    add_address(*info, reachable, &*offer);
   }
   for (provider_offer& offer : found) order_addresses(&offer);
   if (!found.empty()) return found;
