@@ -44,17 +44,14 @@ connections::connections(device_core& core, const process_table& processes, cons
       peers_(static_cast<size_t>(core.ranks)) {}
 
 base::Status connections::connect(boot::bootstrap& boot, const base::Status& opened) {
-  addresses_.resize(peers_.size());
   // All ranks can receive before any rank sends.
-  base::Status status = exchange_and_accept(
+  const base::Status status = exchange_and_accept(
       boot, base::StrCat("ofi-device-", core_.uid),
       opened.ok() ? make_offer() : base::StatusOr<std::string>(opened),
       [this](int r, const std::string& offered) {
         return base::WithPrefix(base::StrCat("rank ", r, ": "), take_offer(r, offered));
       });
-  if (status.ok()) status = greet(boot);
-  addresses_ = {};
-  return status;
+  return status.ok() ? greet(boot) : status;
 }
 
 base::StatusOr<std::string> connections::make_offer() const {
@@ -90,7 +87,6 @@ base::Status connections::take_offer(int rank, const std::string& bytes) {
   const std::string_view name = std::string_view(bytes).substr(sizeof(remote));
   packets_.set_token(rank, remote.token);
   failures_.set_endpoint_name(rank, name);
-  addresses_[static_cast<size_t>(rank)] = provider_.address_of(name);
   // Messages to this rank bypass the provider; native puts and gets do not.
   if (core_.is_self(rank) && provider_.rma != rma_mode::native) return base::OkStatus();
   const std::lock_guard<ds::spinlock> guard(*core_.lock);
@@ -206,7 +202,7 @@ base::Status connections::first_failure(boot::bootstrap& boot) const {
 
 // An error that names both ends, and the interface of this one.
 std::string connections::unreachable(int rank, std::string_view reason) const {
-  const std::string& theirs = addresses_[static_cast<size_t>(rank)];
+  const std::string theirs = provider_.address_of(core_.own->ep.inserted_name(core_.address(rank)));
   const std::string ours = provider_.place();
   return base::StrCat("rank ", rank, theirs.empty() ? "" : base::StrCat(" (", theirs, ")"),
                       " and rank ", core_.rank, ours.empty() ? "" : base::StrCat(" (", ours, ")"),

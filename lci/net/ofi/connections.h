@@ -66,8 +66,7 @@ class connections {
   rma& rma_;
   failure_detector& failures_;
   completion_reader& reader_;
-  std::vector<greeting> peers_;         // by rank
-  std::vector<std::string> addresses_;  // by rank, for errors; empty when connect() has returned
+  std::vector<greeting> peers_;  // by rank
 };
 
 }  // namespace lci::net::ofi

@@ -99,4 +99,11 @@ base::StatusOr<fi_addr_t> endpoint::insert(std::string_view name) {
   return address;
 }
 
+std::string endpoint::inserted_name(fi_addr_t address) const {
+  char bytes[256] = {};
+  size_t size = sizeof(bytes);
+  if (fi_av_lookup(av_.get(), address, bytes, &size) != 0 || size > sizeof(bytes)) return "";
+  return std::string(bytes, size);
+}
+
 }  // namespace lci::net::ofi

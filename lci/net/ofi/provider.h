@@ -55,7 +55,7 @@ struct provider {
   // "10.0.0.1 on eth0", as far as the provider says that of its endpoints.
   std::string place() const;
   // The IP address of an endpoint of this provider, whose name is that of endpoint::name(). Empty
-  // for providers that have other addresses.
+  // for providers that have other addresses, and without a name.
   std::string address_of(std::string_view endpoint_name) const;
   int mr_mode() const { return info->domain_attr->mr_mode; }
 };
