@@ -22,9 +22,9 @@ no_container_network() {
   ip -n "$1" link del docker0
   ip -n "$1" link del port
 }
-# talks OPTIONS...: two ranks on two hosts, on eth0.
+# talks: two ranks on two hosts, on eth0.
 talks() {
-  run 0 "${over[@]}" "$@" "$hello"
+  run 0 "${over[@]}" "$hello"
   says out "^rank 1 of 2: hello from rank 0 on ${hosts[0]}$"
   says err "through ofi [(]provider .* on eth0, "
   nothing_is_left
