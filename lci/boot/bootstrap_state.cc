@@ -94,6 +94,7 @@ void bootstrap_state::admit(int rank, greeting said) {
 
 void bootstrap_state::start() {
   started_ = true;
+  output_->starting();
   // If one rank does not know its position on its node, positions are counted for all ranks.
   const bool counted = std::any_of(ranks_.begin(), ranks_.end(),
                                    [](const member& m) { return m.seen.local_size == 0; });

@@ -41,6 +41,8 @@ class bootstrap_state {
    public:
     // Must not call back into the bootstrap_state.
     virtual void send(int rank, tcp_wire::kind kind, uint32_t request, shared_body body) = 0;
+    // All ranks have arrived, and are told so next.
+    virtual void starting() = 0;
 
    protected:
     ~output() = default;

@@ -29,6 +29,7 @@ class bootstrap_state_test : public testing::Test, private bootstrap_state::outp
   std::vector<answer> take() { return std::exchange(sent_, {}); }
 
   bootstrap_state state_{2, "job", this};
+  size_t sent_before_start_ = 99;
 
  private:
   void send(int rank, kind what, uint32_t request, bootstrap_state::shared_body body) override {
@@ -37,6 +38,8 @@ class bootstrap_state_test : public testing::Test, private bootstrap_state::outp
     sent_.push_back({rank, request, static_cast<code>((*body)[0])});
   }
 
+  void starting() override { sent_before_start_ = sent_.size(); }
+
   std::vector<answer> sent_;
 };
 
@@ -44,6 +47,7 @@ TEST_F(bootstrap_state_test, a_round_starts_when_all_ranks_have_said_hello) {
   hello(0, 1);
   EXPECT_TRUE(take().empty());
   hello(1, 1);
+  EXPECT_EQ(sent_before_start_, 0u);
   const std::vector<answer> sent = take();
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].result, code::ok);

@@ -69,10 +69,11 @@ INSTANTIATE_TEST_SUITE_P(all, shared_bootstrap,
 // sanitizer's allocator, unlike that of the C library, can hang in such a child. (tcp_client_test
 // covers this case with ranks that are processes.)
 #ifndef __SANITIZE_ADDRESS__
-INSTANTIATE_TEST_SUITE_P(standalone, any_bootstrap, testing::Values(test_job::variant::standalone),
+constexpr auto served_by_rank_0 = {test_job::variant::standalone, test_job::variant::meeting};
+INSTANTIATE_TEST_SUITE_P(served_by_rank_0, any_bootstrap, testing::ValuesIn(served_by_rank_0),
                          kind_name);
-INSTANTIATE_TEST_SUITE_P(standalone, shared_bootstrap,
-                         testing::Values(test_job::variant::standalone), kind_name);
+INSTANTIATE_TEST_SUITE_P(served_by_rank_0, shared_bootstrap, testing::ValuesIn(served_by_rank_0),
+                         kind_name);
 #endif
 
 TEST_P(any_bootstrap, knows_its_place) {

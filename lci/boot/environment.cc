@@ -136,6 +136,10 @@ base::StatusOr<launch> read_row(const launcher_row& row) {
   }
   if (!invalid.ok()) return invalid;
   std::string job = global_job(row);
+  // On one machine the process that has started the ranks is a better name: the variable may be
+  // left over in the shell.
+  const std::optional<std::string> given = base::env_text("LCI_JOB_ID");
+  if (job.empty() && given && found.several_nodes) job = base::StrCat(row.rank, ".", *given);
   found.job_is_global = !job.empty();
   if (job.empty()) {
     // The variables were set by the common ancestor of all ranks on this machine. There may be

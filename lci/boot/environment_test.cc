@@ -14,6 +14,7 @@ namespace lci::boot {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using variables = std::vector<std::pair<const char*, const char*>>;
 
 // All variables of the table's launchers, so that the launcher of this test does not matter.
@@ -155,6 +156,16 @@ const known_launcher known[] = {
      {1, 2, 1, 2},
      false,
      nullptr},
+    {"hydra_on_several_machines",
+     {{"PMI_RANK", "1"},
+      {"PMI_SIZE", "4"},
+      {"MPI_LOCALRANKID", "1"},
+      {"MPI_LOCALNRANKS", "2"},
+      {"LCI_JOB_ID", "x"}},
+     "Hydra",
+     {1, 4, 1, 2},
+     true,
+     "PMI_RANK.x"},
     {"hydra_within_slurm",
      {{"PMI_RANK", "3"},
       {"PMI_SIZE", "4"},
@@ -236,6 +247,15 @@ TEST_P(launcher_table, is_recognized) {
                                 "._-"),
       std::string::npos)
       << job.job;
+}
+
+// A shell may have the variable of an earlier job, and start several jobs at once.
+TEST(environment, on_one_machine_the_launcher_names_the_job) {
+  set_environment({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"LCI_JOB_ID", "x"}});
+  const auto found = read_launch();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT((*found)->job, Not(HasSubstr("x")));
+  EXPECT_FALSE((*found)->job_is_global);
 }
 
 TEST(environment, without_a_launcher_there_is_none) {

@@ -8,6 +8,7 @@
 #include "lci/boot/file.h"
 #include "lci/boot/in_process.h"
 #include "lci/boot/job_id.h"
+#include "lci/boot/meeting_file.h"
 #include "lci/boot/tcp_client.h"
 
 namespace lci::boot {
@@ -22,16 +23,21 @@ constexpr base::enum_name<choice> choices[] = {
     {"tcp", choice::tcp},
 };
 
-// Chooses the bootstrap of `job` if LCI_BOOT does not.
-base::StatusOr<choice> choose(const launch& job) {
+// The bootstrap of `job` if LCI_BOOT does not choose it.
+choice choose(const launch& job) {
   if (base::env_text("LCI_BOOT_ADDR")) return choice::tcp;
   if (job.position.size == 1) return choice::local;
-  if (!job.several_nodes || base::env_text("LCI_BOOT_DIR")) return choice::file;
+  return job.several_nodes ? choice::tcp : choice::file;
+}
+
+// What the user can do if nothing that the ranks have in common leads them to each other.
+base::Status without_name(const launch& job) {
   return base::InvalidArgumentError(base::StrCat(
       job.launcher,
-      " has started this job on several machines; set LCI_BOOT_ADDR to host:port, where "
-      "host is the machine of rank 0 and port a free one, and LCI_BOOT_TOKEN to a "
-      "secret of the job (or LCI_BOOT_DIR to a directory that all machines share)"));
+      " gives this job no name that is the same on all its machines; set LCI_JOB_ID to the same "
+      "new text in all ranks if the machines share the home directory or LCI_BOOT_DIR, else "
+      "LCI_BOOT_ADDR to host:port, where host is the machine of rank 0 and port a free one, and "
+      "LCI_BOOT_TOKEN to a secret of the job"));
 }
 
 base::StatusOr<std::unique_ptr<bootstrap>> make_local(bootstrap::duration timeout) {
@@ -40,16 +46,19 @@ base::StatusOr<std::unique_ptr<bootstrap>> make_local(bootstrap::duration timeou
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
                                                        bootstrap::duration timeout) {
-  const std::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
-  if (!address) {
-    return base::InvalidArgumentError(
-        "LCI_BOOT=tcp needs LCI_BOOT_ADDR=host:port, the same in all ranks: where rank 0 serves");
-  }
   tcp_client_options options;
-  options.address = *address;
-  options.token = base::env_string("LCI_BOOT_TOKEN", "");
   options.position = job.position;
   options.timeout = timeout;
+  const std::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
+  if (!address) {
+    if (!job.job_is_global) return without_name(job);
+    const base::StatusOr<std::string> path =
+        meeting_path(base::env_string("LCI_BOOT_DIR", ""), job.job);
+    if (!path.ok()) return path.status();
+    return connect_meeting_tcp_bootstrap(options, *path);
+  }
+  options.address = *address;
+  options.token = base::env_string("LCI_BOOT_TOKEN", "");
   // Only lcrun sets both a job id and an address, and serves the address; see README.
   const bool served = base::env_text("LCI_JOB_ID").has_value();
   return served ? connect_tcp_bootstrap(options) : connect_standalone_tcp_bootstrap(options);
@@ -65,12 +74,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
   options.timeout = timeout;
   if (base::Status status = check_job_id("LCI_JOB_ID=", options.job_id); !status.ok())
     return status;
-  if (job.several_nodes && !job.job_is_global) {
-    return base::InvalidArgumentError(
-        base::StrCat(job.launcher,
-                     " gives this job no name that is the same on all its machines; "
-                     "set LCI_JOB_ID to the same new text in all ranks"));
-  }
+  if (job.several_nodes && !job.job_is_global) return without_name(job);
   base::StatusOr<std::unique_ptr<bootstrap>> opened = open_file_bootstrap(options);
   if (!base::IsDeadlineExceeded(opened.status())) return opened;
   // The missing ranks may be looking for each other elsewhere.
@@ -113,10 +117,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
                      ", but nothing says which rank this is; start the program with lcrun, or set "
                      "LCI_RANK and LCI_SIZE in every process"));
   }
-  const base::StatusOr<choice> chosen =
-      *requested == choice::automatic ? choose(**job) : base::StatusOr<choice>(*requested);
-  if (!chosen.ok()) return chosen.status();
-  switch (*chosen) {
+  switch (*requested == choice::automatic ? choose(**job) : *requested) {
     case choice::tcp:
       return connect_tcp(**job, timeout);
     case choice::file:

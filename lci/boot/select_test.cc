@@ -80,14 +80,14 @@ class make_bootstrap_test : public testing::Test {
 
 // N processes with these variables (individual ones by rank) become N ranks of one job.
 void expect_job(const std::function<variables(int rank)>& of_rank, int size,
-                const std::string& kind) {
+                const std::string& kind, int local_size) {
   std::vector<variables> processes;
   for (int rank = 0; rank < size; ++rank) processes.push_back(of_rank(rank));
   const bool good = run(processes, new_directory(), [&](base::StatusOr<boot_ptr> boot) {
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     EXPECT_EQ((*boot)->name(), kind);
     EXPECT_EQ((*boot)->size(), size);
-    EXPECT_EQ((*boot)->position().local_size, size);
+    EXPECT_EQ((*boot)->position().local_size, local_size);
     EXPECT_EQ((*boot)->default_timeout(), std::chrono::seconds(50));
     const auto ranks = (*boot)->allgather("ranks", base::StrCat((*boot)->rank()), test_timeout);
     if (!ranks.ok()) return ADD_FAILURE() << ranks.status(), false;
@@ -97,6 +97,11 @@ void expect_job(const std::function<variables(int rank)>& of_rank, int size,
     return true;
   });
   EXPECT_TRUE(good);
+}
+
+void expect_job(const std::function<variables(int rank)>& of_rank, int size,
+                const std::string& kind) {
+  expect_job(of_rank, size, kind, size);
 }
 
 TEST_F(make_bootstrap_test, one_process_without_a_launcher_is_alone) {
@@ -122,6 +127,37 @@ TEST_F(make_bootstrap_test, foreign_launchers_on_one_machine_get_files) {
                      {"SLURM_STEP_ID", "0"}};
   };
   expect_job(slurm, 3, "file");
+}
+
+TEST_F(make_bootstrap_test, foreign_launchers_on_several_machines_get_tcp) {
+  const std::string shared = new_directory();
+  const auto slurm = [&](int rank) {
+    return variables{{"SLURM_PROCID", base::StrCat(rank)},
+                     {"SLURM_STEP_NUM_TASKS", "3"},
+                     {"SLURM_STEP_NUM_NODES", "2"},
+                     {"SLURM_JOB_ID", "1"},
+                     {"SLURM_STEP_ID", "0"},
+                     {"HOME", shared}};
+  };
+  expect_job(slurm, 3, "tcp", 3);  // which the library counts: in truth, it is one machine
+  // Here the launcher gives the job no name.
+  const auto hydra = [&](int rank) {
+    return variables{{"PMI_RANK", base::StrCat(rank)},
+                     {"PMI_SIZE", "4"},
+                     {"MPI_LOCALRANKID", base::StrCat(rank % 2)},
+                     {"MPI_LOCALNRANKS", "2"},
+                     {"LCI_JOB_ID", "x"},
+                     {"LCI_BOOT_DIR", shared}};
+  };
+  expect_job(hydra, 4, "tcp", 2);
+  // Without a network, a directory that all machines share is enough.
+  const auto by_file = [&](int rank) {
+    variables set = slurm(rank);
+    set.emplace_back("LCI_BOOT", "file");
+    set.emplace_back("LCI_BOOT_DIR", shared);
+    return set;
+  };
+  expect_job(by_file, 3, "file");
 }
 
 TEST_F(make_bootstrap_test, an_address_means_tcp_and_rank_0_serves) {
@@ -233,12 +269,18 @@ TEST_F(make_bootstrap_test, never_alone_when_a_launcher_said_otherwise) {
         {"SLURM_STEP_NUM_NODES", "2"},
         {"SLURM_JOB_ID", "1"},
         {"SLURM_STEP_ID", "0"}},
-       "LCI_BOOT_ADDR"},
+       "HOME is not set; set LCI_BOOT_DIR"},
       {{{"PMI_RANK", "0"},
         {"PMI_SIZE", "4"},
         {"MPI_LOCALRANKID", "0"},
         {"MPI_LOCALNRANKS", "2"},
         {"LCI_BOOT_DIR", "/tmp"}},
+       "LCI_JOB_ID"},
+      {{{"LCI_BOOT", "file"},
+        {"PMI_RANK", "0"},
+        {"PMI_SIZE", "4"},
+        {"MPI_LOCALRANKID", "0"},
+        {"MPI_LOCALNRANKS", "2"}},
        "LCI_JOB_ID"},
   };
   for (const auto& [set, text] : invalid) {

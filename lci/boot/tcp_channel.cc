@@ -44,21 +44,26 @@ tcp_channel::~tcp_channel() {
   (void)send(tcp_wire::kind::leave, 0, "", io::steady::now() + default_grace);
 }
 
-base::StatusOr<tcp_channel::reply> tcp_channel::say_hello(const std::string& token,
-                                                          std::string_view body,
-                                                          io::steady::time_point deadline) {
-  io::client_handshake handshake(tcp_wire::protocol, token);
-  if (handshake.challenge().empty()) return base::no_random_bytes();
-  base::StatusOr<reply> proof = call(tcp_wire::kind::challenge, handshake.challenge(), deadline);
-  if (!proof.ok()) return proof;
-  if (!handshake.check_proof(proof->payload)) {
+base::Status tcp_channel::authenticate(const std::string& token, io::steady::time_point deadline) {
+  handshake_.emplace(tcp_wire::protocol, token);
+  if (handshake_->challenge().empty()) return base::no_random_bytes();
+  // No time to cancel: what has not answered yet may be no server.
+  const base::StatusOr<reply> proof = call(tcp_wire::kind::challenge, handshake_->challenge(),
+                                           deadline, std::chrono::milliseconds(0));
+  if (!proof.ok()) return proof.status();
+  if (!handshake_->check_proof(proof->payload)) {
     return base::PermissionDeniedError(io::server_has_wrong_token);
   }
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    is_authenticated_ = true;
-  }
-  return call(tcp_wire::kind::hello, handshake.hello(body), deadline);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_authenticated_ = true;
+  return base::OkStatus();
+}
+
+base::StatusOr<tcp_channel::reply> tcp_channel::say_hello(std::string_view body,
+                                                          io::steady::time_point deadline) {
+  const std::string hello = handshake_->hello(body);
+  handshake_.reset();
+  return call(tcp_wire::kind::hello, hello, deadline);
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,

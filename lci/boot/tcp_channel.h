@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/deadline.h"
 #include "lci/io/framing.h"
+#include "lci/io/handshake.h"
 #include "lci/io/unique_fd.h"
 
 namespace lci::boot {
@@ -46,11 +48,14 @@ class tcp_channel {
   // Notifies the server that the rank leaves, unless the connection is lost.
   ~tcp_channel();
 
-  // The first call: each end proves to the other one that it has `token`, then sends the hello
-  // `body` and waits for its reply, as call() does. PermissionDenied if the server does not have
-  // the token, or refuses this rank.
-  base::StatusOr<reply> say_hello(const std::string& token, std::string_view body,
-                                  io::steady::time_point deadline);
+  // The first two calls.
+
+  // Each end proves to the other one that it has `token`. PermissionDenied if the server does not
+  // have it; other errors as of call().
+  base::Status authenticate(const std::string& token, io::steady::time_point deadline);
+  // Behind authenticate(): sends the hello `body` and waits for its reply, as call() does.
+  // PermissionDenied if the server refuses this rank.
+  base::StatusOr<reply> say_hello(std::string_view body, io::steady::time_point deadline);
 
   // Sends a request and waits for its reply. At the deadline, cancels the request and returns the
   // server's answer to the cancellation: code deadline_exceeded with a reason, or the reply if that
@@ -101,8 +106,9 @@ class tcp_channel {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  bool reading_ = false;           // a thread is in read_some()
-  bool is_authenticated_ = false;  // the server has the token
+  bool reading_ = false;                           // a thread is in read_some()
+  bool is_authenticated_ = false;                  // the server has the token
+  std::optional<io::client_handshake> handshake_;  // between authenticate() and say_hello()
   uint32_t next_request_ = 1;
   std::map<uint32_t, open_call*> pending_;
   int lost_rank_ = -1;

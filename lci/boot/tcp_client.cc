@@ -11,8 +11,8 @@
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
+#include "lci/boot/server_search.h"
 #include "lci/boot/tcp_channel.h"
-#include "lci/boot/tcp_helper.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/bytes.h"
 #include "lci/io/deadline.h"
@@ -160,25 +160,29 @@ class tcp_bootstrap : public bootstrap {
   std::string watched_key_;
 };
 
-// Action after a failed attempt.
-enum class next_step { give_up, connect_again };
-
 struct attempt {
+  outcome how = outcome::failed;
   base::StatusOr<std::unique_ptr<bootstrap>> result;
-  next_step next = next_step::give_up;
 };
 
-// Connects once and says hello once. `refusal_is_final`: give up if no server listens.
-attempt try_once(const tcp_client_options& options, const std::string& node,
-                 io::steady::time_point deadline, bool refusal_is_final) {
-  base::StatusOr<io::unique_fd> socket = io::connect_to(options.address, deadline);
+// Connects once and says hello once. `answer_by`: until when a server must have answered.
+attempt try_once(const tcp_client_options& options, const std::string& address,
+                 const std::string& token, const std::string& node,
+                 io::steady::time_point answer_by, io::steady::time_point deadline) {
+  base::StatusOr<io::unique_fd> socket = io::connect_to(address, answer_by);
   if (!socket.ok()) {
-    const bool again = base::IsUnavailable(socket.status()) && !refusal_is_final;
-    return {socket.status(), again ? next_step::connect_again : next_step::give_up};
+    if (base::IsUnavailable(socket.status()) || base::IsDeadlineExceeded(socket.status())) {
+      return {outcome::nobody_listens, socket.status()};
+    }
+    return {outcome::failed, socket.status()};
   }
   job_position position = options.position;
   auto channel =
       std::make_unique<tcp_channel>(*std::move(socket), tcp_wire::max_reply_size(position.size));
+  const base::Status proved = channel->authenticate(token, answer_by);
+  if (base::IsUnavailable(proved)) return {outcome::connection_lost, proved};
+  if (base::IsPermissionDenied(proved)) return {outcome::wrong_token, proved};
+  if (!proved.ok()) return {outcome::other_server, proved};
   const bool place_known = position.local_size > 0;
   tcp_wire::hello hello;
   hello.rank = static_cast<uint32_t>(position.rank);
@@ -186,85 +190,109 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.local_rank = place_known ? static_cast<uint32_t>(position.local_rank) : 0;
   hello.local_size = place_known ? static_cast<uint32_t>(position.local_size) : 0;
   hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
-  base::StatusOr<tcp_channel::reply> reply =
-      channel->say_hello(options.token, io::encode_record(hello), deadline);
-  // The connection was lost without an answer: the server made room among its unauthenticated
-  // peers, or the server is the helper of the previous program, which is just ending.
-  if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
-  if (!reply.ok()) return {reply.status()};
+  base::StatusOr<tcp_channel::reply> reply = channel->say_hello(io::encode_record(hello), deadline);
+  if (base::IsUnavailable(reply.status())) return {outcome::connection_lost, reply.status()};
+  if (!reply.ok()) return {outcome::failed, reply.status()};
   switch (reply->code) {
     case code::ok: {
       tcp_wire::welcome welcome;
       if (!io::decode_record(reply->payload, &welcome)) {
-        return {base::InternalError("the server's welcome is malformed")};
+        return {outcome::failed, base::InternalError("the server's welcome is malformed")};
       }
       position.local_rank = static_cast<int>(welcome.local_rank);
       position.local_size = static_cast<int>(welcome.local_size);
-      return {base::StatusOr<std::unique_ptr<bootstrap>>(std::make_unique<tcp_bootstrap>(
-          std::move(channel), position, std::string(welcome.job_id), options.timeout))};
+      return {outcome::entered,
+              base::StatusOr<std::unique_ptr<bootstrap>>(std::make_unique<tcp_bootstrap>(
+                  std::move(channel), position, std::string(welcome.job_id), options.timeout))};
     }
     case code::deadline_exceeded:
-      return {timed_out("the start of the job", options.position, options.timeout, reply->payload)};
+      return {outcome::ranks_missing,
+              timed_out("the start of the job", options.position, options.timeout, reply->payload)};
     case code::unavailable:
-      return {base::UnavailableError(reply->payload)};
+      return {outcome::failed, base::UnavailableError(reply->payload)};
     default:
-      return {base::InternalError("the server's answer to the hello is malformed")};
+      return {outcome::failed,
+              base::InternalError("the server's answer to the hello is malformed")};
   }
 }
 
 // Pauses between two attempts: briefly at first, then for milliseconds. Another process has to act,
 // and spinning would take its processor.
-void pause(int attempts) {
+void pause(int attempts, int size) {
   if (attempts < 4) {
     sched_yield();
     return;
   }
-  const timespec nap = {0, std::min(attempts * 200'000L, 10'000'000L)};
+  // The ranks of a job together look for a server at most some ten thousand times a second.
+  const long longest_ns = std::max(10'000'000L, size * 100'000L);
+  const long nap_ns = std::min(attempts * 200'000L, longest_ns);
+  const timespec nap = {nap_ns / 1'000'000'000, nap_ns % 1'000'000'000};
   nanosleep(&nap, nullptr);
 }
 
-base::Status with_context(const base::Status& status, const tcp_client_options& options,
-                          std::string_view hint) {
-  return base::Status(status.code(), base::StrCat("tcp bootstrap of rank ", options.position.rank,
-                                                  " of ", options.position.size, " at ",
-                                                  options.address, ": ", status.message(), hint));
+// Until when a server must have answered. One that may be elsewhere is looked for again.
+io::steady::time_point answer_time(int attempts, bool is_fixed, io::steady::time_point deadline) {
+  if (is_fixed) return deadline;
+  const auto patience = std::chrono::seconds(1 << std::min(attempts, 5));
+  return std::min(deadline, io::steady::now() + patience);
+}
+
+bool is_final(outcome how, const server_search& search) {
+  switch (how) {
+    case outcome::connection_lost:
+      return false;
+    case outcome::nobody_listens:
+      return search.is_served();
+    case outcome::other_server:
+    case outcome::wrong_token:
+      return search.is_fixed();
+    default:
+      return true;
+  }
+}
+
+// Tries the addresses of a place in turn. The error names all that have failed.
+attempt try_place(const tcp_client_options& options, const server_place& place,
+                  const std::string& node, io::steady::time_point answer_by,
+                  io::steady::time_point deadline, const server_search& search) {
+  attempt last;
+  std::string errors;
+  for (const std::string& address : place.addresses) {
+    attempt made = try_once(options, address, place.token, node, answer_by, deadline);
+    if (made.how == outcome::entered) return made;
+    const base::Status& why = made.result.status();
+    base::StrAppend(&errors, errors.empty() ? "" : "; ", "at ", address, ": ", why.message());
+    // Whether the server is at one of them.
+    if (last.how != outcome::connection_lost) last.how = made.how;
+    last.result = base::Status(why.code(), errors);
+    if (is_final(made.how, search)) return {made.how, std::move(last.result)};
+  }
+  return last;
 }
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& options,
-                                                   bool standalone) {
+                                                   server_search& search) {
   const io::steady::time_point deadline = io::deadline_after(options.timeout);
   const std::string node = node_name();
-  const bool serve = standalone && options.position.rank == 0;
-  std::string_view hint;
   for (int attempts = 0;; ++attempts) {
-    if (serve) {
-      tcp_server::options server;
-      server.bind_address = options.address;
-      server.size = options.position.size;
-      server.token = options.token;
-      const base::Status started = start_tcp_helper(server);
-      // The address is in use: by the helper of an earlier round of this job, or by another
-      // program, which cannot answer the hello.
-      if (!started.ok() && !base::IsAlreadyExists(started))
-        return with_context(started, options, "");
-      hint = started.ok() ? "" : "; the address was in use already, choose another port";
-    } else if (standalone) {
-      hint =
-          options.token.empty()
-              ? "; rank 0 serves this address: is it running, is LCI_BOOT_ADDR the same, and, if "
-                "it is on another machine, is LCI_BOOT_TOKEN set in all ranks?"
-              : "; rank 0 serves this address: is it running, and is LCI_BOOT_ADDR the same?";
+    const base::StatusOr<server_place> place = search.look();
+    attempt made;
+    if (place.ok()) {
+      const auto answer_by = answer_time(attempts, search.is_fixed(), deadline);
+      made = try_place(options, *place, node, answer_by, deadline, search);
+      if (made.how == outcome::entered) return std::move(made.result);
+      if (made.how != outcome::connection_lost) search.is_not_there();
     } else {
-      hint = "; is the launcher still running? (without one, unset LCI_JOB_ID: rank 0 serves then)";
+      const bool not_yet = base::IsUnavailable(place.status());
+      made = {not_yet ? outcome::nobody_listens : outcome::failed, place.status()};
     }
-    attempt made = try_once(options, node, deadline, !standalone);
-    if (made.result.ok()) return std::move(made.result);
-    const bool unreachable = base::IsUnavailable(made.result.status()) ||
-                             base::IsFailedPrecondition(made.result.status());
-    if (made.next == next_step::give_up || io::steady::now() >= deadline) {
-      return with_context(made.result.status(), options, unreachable ? hint : "");
+    if (is_final(made.how, search) || io::steady::now() >= deadline) {
+      const base::Status& why = made.result.status();
+      return base::Status(why.code(), base::StrCat("tcp bootstrap of rank ", options.position.rank,
+                                                   " of ", options.position.size, ": ",
+                                                   why.message(), search.hint(made.how)));
     }
-    pause(attempts);
+    pause(attempts, options.position.size);
   }
 }
 
@@ -272,12 +300,21 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(
     const tcp_client_options& options) {
-  return connect(options, /*standalone=*/false);
+  const std::unique_ptr<server_search> search = launcher_serves(options.address, options.token);
+  return connect(options, *search);
 }
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
     const tcp_client_options& options) {
-  return connect(options, /*standalone=*/true);
+  const std::unique_ptr<server_search> search =
+      rank_0_serves(options.position, options.address, options.token);
+  return connect(options, *search);
+}
+
+base::StatusOr<std::unique_ptr<bootstrap>> connect_meeting_tcp_bootstrap(
+    const tcp_client_options& options, const std::string& path) {
+  const std::unique_ptr<server_search> search = rank_0_writes(options.position, path);
+  return connect(options, *search);
 }
 
 }  // namespace lci::boot

@@ -29,6 +29,13 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(const tcp_clien
 base::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
     const tcp_client_options& options);
 
+// As connect_standalone_tcp_bootstrap(), for ranks that know no address: rank 0 serves at a free
+// port of all its addresses, and writes these and a token into the file `path` (meeting_file.h), for
+// which the other ranks wait. options.address and options.token are not used. Unavailable if rank 0
+// cannot be found, DeadlineExceeded if it does not answer.
+base::StatusOr<std::unique_ptr<bootstrap>> connect_meeting_tcp_bootstrap(
+    const tcp_client_options& options, const std::string& path);
+
 }  // namespace lci::boot
 
 #endif  // LCI_BOOT_TCP_CLIENT_H_

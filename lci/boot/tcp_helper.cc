@@ -17,6 +17,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
+#include "lci/boot/meeting_file.h"
 #include "lci/boot/process.h"
 #include "lci/io/socket.h"
 #include "lci/io/unique_fd.h"
@@ -56,7 +57,7 @@ void close_all_but(const std::array<int, 2>& keep) {
 // From fork on, only what is safe in a child of a multithreaded process: system calls, and the
 // allocator, which the C library keeps usable in a child.
 [[noreturn]] void serve(io::unique_fd listener, io::unique_fd rank0_ended, process_id rank0,
-                        const tcp_server::options& options) {
+                        tcp_server::options options, std::string meeting) {
   for (int signal_number = 1; signal_number < NSIG; ++signal_number) {
     ::signal(signal_number, SIG_DFL);
   }
@@ -76,6 +77,11 @@ void close_all_but(const std::array<int, 2>& keep) {
   close_all_but(keep);
   if (::chdir("/") != 0) ::_exit(1);
 
+  const auto remove_meeting = [&meeting, &options] {
+    if (!meeting.empty()) remove_meeting_file(meeting, {{}, options.token});
+    meeting.clear();
+  };
+  options.on_start = remove_meeting;
   base::StatusOr<std::unique_ptr<tcp_server>> server =
       tcp_server::serve(std::move(listener), options);
   if (!server.ok()) ::_exit(1);
@@ -104,22 +110,27 @@ void close_all_but(const std::array<int, 2>& keep) {
       }
     }
   }
+  // While the server still listens: who finds nobody there replaces the file.
+  remove_meeting();
   ::_exit(0);
 }
 
 }  // namespace
 
-base::Status start_tcp_helper(const tcp_server::options& options) {
+base::StatusOr<std::string> start_tcp_helper(const tcp_server::options& options,
+                                             const std::string& meeting) {
   // Without a token, only ranks of this machine may join.
   base::StatusOr<io::unique_fd> listener = options.token.empty()
                                                ? io::listen_on(options.bind_address)
                                                : io::listen_for_others(options.bind_address);
   if (!listener.ok()) return listener.status();
+  std::string address;
   {
     // Run the helper's checks here, where their errors can be reported.
     io::unique_fd copy(::fcntl(listener->get(), F_DUPFD_CLOEXEC, 0));
     base::StatusOr<std::unique_ptr<tcp_server>> trial = tcp_server::serve(std::move(copy), options);
     if (!trial.ok()) return trial.status();
+    address = (*trial)->address();
   }
   const process_id rank0 = this_process();
   io::unique_fd rank0_ended = open_pidfd(::getpid());
@@ -132,11 +143,11 @@ base::Status start_tcp_helper(const tcp_server::options& options) {
     ::setsid();
     // The parent ends immediately, so that the helper is not a child of the calling process.
     if (::fork() != 0) ::_exit(0);
-    serve(*std::move(listener), std::move(rank0_ended), rank0, options);
+    serve(*std::move(listener), std::move(rank0_ended), rank0, options, meeting);
   }
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return base::OkStatus();
+  return address;
 }
 
 }  // namespace lci::boot

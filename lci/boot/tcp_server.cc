@@ -30,6 +30,7 @@ class server final : public tcp_server,
  public:
   server(std::string address, const options& job)
       : address_(std::move(address)),
+        on_start_(job.on_start),
         job_(job.size, job.job_id, this),
         ranks_(static_cast<size_t>(job.size)) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -162,7 +163,12 @@ class server final : public tcp_server,
     ranks_[static_cast<size_t>(rank)].send(what, request, std::move(body));
   }
 
+  void starting() override {
+    if (on_start_) on_start_();
+  }
+
   const std::string address_;
+  const std::function<void()> on_start_;
   io::event_loop loop_;
   bootstrap_state job_;
   std::vector<member> ranks_;

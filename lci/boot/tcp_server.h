@@ -4,6 +4,7 @@
 #ifndef LCI_BOOT_TCP_SERVER_H_
 #define LCI_BOOT_TCP_SERVER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ class tcp_server {
     // Prefix of bootstrap::job_id(), [A-Za-z0-9_-]; the first 14 characters are used. If empty, a
     // random id is made.
     std::string job_id;
+    // Called by step() at the start of each round: all ranks have arrived, and none has been told
+    // so. May be empty.
+    std::function<void()> on_start;
   };
 
   using rank_state = boot::rank_state;

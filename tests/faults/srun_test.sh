@@ -4,8 +4,8 @@ set -uo pipefail
 faults=$1
 shift
 . tests/hosts/simulated_hosts.sh
-. tests/hosts/one_host_slurm.sh
+. tests/hosts/slurm.sh
 why_not=$(can_slurm) || skip "$why_not"
-start_slurm
+start_slurm 1
 # Sockets and files of the cells are made here, whose paths are short.
 TMPDIR=$spool in_slurm "$faults" "$@" || { echo "FAILED" >&2 && exit 1; }

@@ -4,7 +4,7 @@
 set -uo pipefail
 lcrun=$(realpath "$1") hello=$(realpath "$2")
 . "$(dirname "$0")/simulated_hosts.sh"
-. "$(dirname "$0")/one_host_slurm.sh"
+. "$(dirname "$0")/slurm.sh"
 checked=()
 
 # Four ranks have said hello, each to the next.
@@ -35,9 +35,9 @@ else
 fi
 
 if why_not=$(can_slurm); then
-  start_slurm
+  start_slurm 1
   in_slurm srun -n 4 "$hello" > "$work/out" 2> "$work/err" < /dev/null ||
-    fail "srun: $(tail -n 5 "$work/slurmd.log")"
+    fail "srun: $(tail -n 5 "$work"/slurmd.*.log)"
   check_hello srun
   # lcrun in an allocation: as many ranks as tasks, on its host.
   in_slurm salloc -n 4 "$lcrun" "$hello" > "$work/out" 2> "$work/err" < /dev/null || fail "salloc lcrun"

@@ -60,6 +60,11 @@ machine_agent="ip netns exec %h unshare --uts --mount sh -c 'hostname \$0 && mou
 # on HOST COMMAND...
 on() { ip netns exec "$@"; }
 
+# as_machine HOST COMMAND...: on a host, which then has a name and a /dev/shm of its own, as machines have.
+as_machine() {
+  ip netns exec "$1" unshare --uts --mount sh -c 'hostname "$0" && mount -t tmpfs none /dev/shm && exec "$@"' "$@"
+}
+
 # run CODE ARGUMENTS: lcrun, on the first host; its exit code must be CODE. Output in $work/out and err.
 run() {
   local expected=$1 code=0
@@ -109,12 +114,6 @@ nothing_is_left() {
 }
 
 # With ssh; $sshd is the daemon's path.
-
-# Runs on the first host, which then has a name and a /dev/shm of its own, as those with sshd have.
-on_first() {
-  ip netns exec "${hosts[0]}" unshare --uts --mount sh -c \
-    'hostname "$0" && mount -t tmpfs none /dev/shm && exec "$@"' "${hosts[0]}" "$@"
-}
 
 make_ssh_hosts() {
   ssh-keygen -q -t ed25519 -N '' -f "$work/host_key" && ssh-keygen -q -t ed25519 -N '' -f "$work/key" ||

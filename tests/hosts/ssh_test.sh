@@ -13,7 +13,7 @@ make_ssh_hosts
 run() {
   local expected=$1 code=0
   shift
-  on_first "$lcrun" "$@" > "$work/out" 2> "$work/err" < /dev/null || code=$?
+  as_machine "${hosts[0]}" "$lcrun" "$@" > "$work/out" 2> "$work/err" < /dev/null || code=$?
   ((code == expected)) || fail "exit code $code, not $expected: lcrun $*"
 }
 export LCRUN_LAUNCH_AGENT="ssh -F $work/ssh_config -o BatchMode=yes"
@@ -38,7 +38,7 @@ nothing_is_left
 
 # The secret is nowhere where others see it.
 mkdir "$work/ready"
-on_first "$lcrun" -H "${hosts[0]},${hosts[1]},${hosts[2]}" "$meet" stay "$work/ready" \
+as_machine "${hosts[0]}" "$lcrun" -H "${hosts[0]},${hosts[1]},${hosts[2]}" "$meet" stay "$work/ready" \
   > "$work/out" 2> "$work/err" < /dev/null &
 job=$!
 wait_for_ranks "$work/ready" 3

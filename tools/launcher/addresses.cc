@@ -2,8 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
-
 #include "lci/base/interfaces.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
@@ -11,61 +9,27 @@
 #include "tools/launcher/wire.h"
 
 namespace lci::launcher {
-namespace {
 
-constexpr size_t max_addresses = 16;
-
-// The addresses of interfaces that are up, those with a carrier first. Without IPv6 addresses that
-// mean something on this host only.
-std::vector<base::interface_address> list_addresses() {
-  std::vector<base::interface_address> found = base::list_interface_addresses();
-  found.erase(std::remove_if(found.begin(), found.end(),
-                             [](const auto& one) { return one.is_v6 && one.is_link_local; }),
-              found.end());
-  std::stable_partition(found.begin(), found.end(),
-                        [](const auto& one) { return one.has_carrier; });
-  return found;
-}
-
-std::string for_url(const base::interface_address& one) {
-  return one.is_v6 ? base::StrCat("[", one.address, "]") : one.address;
-}
-
-}  // namespace
-
-base::StatusOr<reachable> find_reachable(const std::string& interface) {
-  const std::vector<base::interface_address> all = list_addresses();
-  reachable result;
-  if (!interface.empty()) {
-    std::vector<std::string> names;
-    for (const base::interface_address& one : all) {
-      // The first address of an interface. IPv4 is first in the kernel's list.
-      if (one.interface == interface || one.address == interface) {
-        return reachable{for_url(one), {for_url(one)}};
-      }
-      names.push_back(base::StrCat(one.interface, " (", one.address, ")"));
+base::StatusOr<io::reachable> find_reachable(const std::string& interface) {
+  if (interface.empty()) {
+    base::StatusOr<io::reachable> found = io::find_reachable();
+    if (!found.ok()) return base::InvalidArgumentError(found.status().message());
+    return found;
+  }
+  std::vector<std::string> names;
+  for (const base::interface_address& one : io::list_reachable()) {
+    // The first address of an interface. IPv4 is first in the kernel's list.
+    if (one.interface == interface || one.address == interface) {
+      return io::reachable{io::host_text(one), {io::host_text(one)}};
     }
-    return base::InvalidArgumentError(
-        base::StrCat("--iface ", interface, ": no interface that is up has this name or address; ",
-                     "there are: ", base::StrJoin(names, ", ")));
+    names.push_back(base::StrCat(one.interface, " (", one.address, ")"));
   }
-  const bool outside =
-      std::any_of(all.begin(), all.end(), [](const auto& one) { return !one.is_loopback; });
-  for (const bool v6 : {false, true}) {
-    for (const base::interface_address& one : all) {
-      if (one.is_v6 != v6 || (outside && one.is_loopback)) continue;
-      if (result.addresses.size() == max_addresses) break;
-      result.addresses.push_back(for_url(one));
-      result.bind = v6 ? "[::]" : "0.0.0.0";
-    }
-  }
-  if (result.addresses.empty()) {
-    return base::InvalidArgumentError("no network interface of this machine is up");
-  }
-  return result;
+  return base::InvalidArgumentError(
+      base::StrCat("--iface ", interface, ": no interface that is up has this name or address; ",
+                   "there are: ", base::StrJoin(names, ", ")));
 }
 
-base::StatusOr<helper_listener> listen_for_helpers(const reachable& at,
+base::StatusOr<helper_listener> listen_for_helpers(const io::reachable& at,
                                                    const launch_options& options,
                                                    const std::string& token) {
   const bool is_given = is_address(options.endpoint);

@@ -166,7 +166,7 @@ base::Status job::prepare_local_ranks() {
 }
 
 base::Status job::prepare_remote_ranks() {
-  const base::StatusOr<reachable> at = find_reachable(options_.interface);
+  const base::StatusOr<io::reachable> at = find_reachable(options_.interface);
   if (!at.ok()) return at.status();
   if (base::Status files = output_.make_files(plan_.ranks); !files.ok()) return files;
   if (base::Status s = bootstrap_.listen(base::StrCat(at->bind, ":0")); !s.ok()) return s;

@@ -385,7 +385,7 @@ void remote_rank_group::finish(int code) {
 
 base::StatusOr<std::unique_ptr<rank_group>> make_remote_rank_group(
     io::event_loop* loop, rank_group::events* to, const launch_options& options,
-    const job_plan& plan, const reachable& at, const std::string& boot_port) {
+    const job_plan& plan, const io::reachable& at, const std::string& boot_port) {
   base::StatusOr<helper_listener> listener = listen_for_helpers(at, options, plan.token);
   if (!listener.ok()) return listener.status();
   auto made =

@@ -22,7 +22,7 @@ namespace lci::launcher {
 // has connected. `options` and `plan` outlive the group.
 base::StatusOr<std::unique_ptr<rank_group>> make_remote_rank_group(
     io::event_loop* loop, rank_group::events* to, const launch_options& options,
-    const job_plan& plan, const reachable& at, const std::string& boot_port);
+    const job_plan& plan, const io::reachable& at, const std::string& boot_port);
 
 }  // namespace lci::launcher
 

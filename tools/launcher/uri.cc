@@ -1,13 +1,10 @@
 #include "tools/launcher/uri.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -74,17 +71,9 @@ base::Status write_uri(const std::string& path, const job_address& at) {
     base::write_all(STDOUT_FILENO, line);
     return base::OkStatus();
   }
-  // Processes that wait for the file see the whole contents.
-  const std::string fresh = base::StrCat(path, ".", getpid());
-  const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool written =
-      fd >= 0 && write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  if (fd >= 0) written = close(fd) == 0 && written;
-  if (written && std::rename(fresh.c_str(), path.c_str()) == 0) return base::OkStatus();
-  const int error = errno;
-  if (fd >= 0) unlink(fresh.c_str());
+  if (io::write_private_file(path, line)) return base::OkStatus();
   return base::InvalidArgumentError(
-      base::StrCat("--report-uri ", path, ": ", std::strerror(error)));
+      base::StrCat("--report-uri ", path, ": ", std::strerror(errno)));
 }
 
 base::StatusOr<job_address> find_job_address(const launch_options& options) {

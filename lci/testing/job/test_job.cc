@@ -18,11 +18,6 @@
 #include "lci/testing/job/rank_processes.h"
 
 namespace lci::boot {
-namespace {
-
-constexpr char token[] = "0123456789abcdef";
-
-}  // namespace
 
 std::string new_directory() {
   std::string path = testing::TempDir() + "/boot-XXXXXX";
@@ -53,8 +48,10 @@ const char* test_job::name(variant which) {
       return "tcp";
     case variant::tcp_v6:
       return "tcp_v6";
-    default:
+    case variant::standalone:
       return "standalone";
+    default:
+      return "meeting";
   }
 }
 
@@ -62,7 +59,7 @@ test_job::test_job(variant which, int size) : variant_(which), size_(size) {
   if (which == variant::local || which == variant::in_process) {
     ranks_ = make_in_process_job(size, test_timeout);
   }
-  if (which == variant::file) root_ = new_directory();
+  if (which == variant::file || which == variant::meeting) root_ = new_directory();
   if (which == variant::standalone) address_ = free_address();
   if (which == variant::tcp || which == variant::tcp_v6) {
     tcp_server::options options;
@@ -121,6 +118,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> test_job::connect(int rank,
       options.token = token;
       options.position = position;
       options.timeout = timeout;
+      if (variant_ == variant::meeting) return connect_meeting_tcp_bootstrap(options, meeting());
       return variant_ == variant::standalone ? connect_standalone_tcp_bootstrap(options)
                                              : connect_tcp_bootstrap(options);
     }

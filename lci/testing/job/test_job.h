@@ -22,8 +22,9 @@ constexpr bootstrap::duration test_timeout = std::chrono::seconds(50);
 // Does the work of a launcher for one job: it names the job and, for TCP, serves it.
 class test_job {
  public:
-  enum class variant { local, in_process, file, tcp, tcp_v6, standalone };
+  enum class variant { local, in_process, file, tcp, tcp_v6, standalone, meeting };
   static const char* name(variant which);
+  static constexpr char token[] = "0123456789abcdef";  // of tcp and standalone
 
   test_job(variant which, int size);
   ~test_job();
@@ -49,14 +50,15 @@ class test_job {
 
   const std::string& address() const { return address_; }
   const std::string& root() const { return root_; }
-  tcp_server* server() { return server_.get(); }  // not while serving
+  std::string meeting() const { return root_ + "/start-test"; }  // the file
+  tcp_server* server() { return server_.get(); }                 // not while serving
   void stop_serving();
 
  private:
   const variant variant_;
   const int size_;
   std::vector<std::unique_ptr<bootstrap>> ranks_;  // local, in_process: not yet connected
-  std::string root_;                               // file
+  std::string root_;                               // file, meeting
   std::string address_;                            // tcp
   std::unique_ptr<tcp_server> server_;
   io::unique_fd stop_;

@@ -1,4 +1,4 @@
-# Slurm on one host, for tests to source after simulated_hosts.sh.
+# Slurm on simulated hosts, for tests to source after simulated_hosts.sh.
 export PATH=$PATH:/usr/sbin
 
 # Where Slurm can run here; otherwise says on the standard output why not.
@@ -12,9 +12,10 @@ can_slurm() {
   ip netns del "$switch"
 }
 
-# A cluster of one host, in a namespace of its own, so that its ports meet nobody's.
-in_slurm() { ip netns exec "${hosts[0]}" env SLURM_CONF="$work/slurm.conf" "$@"; }
+# in_slurm COMMAND...: on the first host of the cluster. Its ports are in a namespace, so that they meet nobody's.
+in_slurm() { as_machine "${hosts[0]}" env SLURM_CONF="$work/slurm.conf" "$@"; }
 
+# start_slurm NUMBER: a cluster of so many of the hosts.
 start_slurm() {
   make_hosts
   mkdir "$work/state"
@@ -23,7 +24,7 @@ start_slurm() {
   trap 'remove_hosts; rm -rf "$spool"' EXIT
   cat > "$work/slurm.conf" << EOF
 ClusterName=test
-SlurmctldHost=$(hostname -s)(10.99.0.1)
+SlurmctldHost=${hosts[0]}(10.99.0.1)
 AuthType=auth/none
 CredType=cred/none
 SlurmUser=root
@@ -35,23 +36,28 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SwitchType=switch/none
 StateSaveLocation=$work/state
-SlurmdSpoolDir=$spool
+SlurmdSpoolDir=$spool/%n
 SlurmctldPidFile=$work/slurmctld.pid
-SlurmdPidFile=$work/slurmd.pid
+SlurmdPidFile=$work/slurmd.%n.pid
 SlurmctldLogFile=$work/slurmctld.log
-SlurmdLogFile=$work/slurmd.log
+SlurmdLogFile=$work/slurmd.%n.log
 SlurmdParameters=config_overrides
 ReturnToService=2
-NodeName=$(hostname -s) NodeAddr=10.99.0.1 CPUs=8 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 EOF
   # No cgroups are used; without this slurmd looks for them.
   echo 'CgroupPlugin=cgroup/v1' > "$work/cgroup.conf"
+  local i
+  for ((i = 0; i < $1; ++i)); do
+    echo "NodeName=${hosts[i]} NodeAddr=10.99.0.$((i + 1)) CPUs=8 State=UNKNOWN" >> "$work/slurm.conf"
+  done
   in_slurm slurmctld -D > "$work/ctld" 2>&1 &
-  in_slurm slurmd -D > "$work/d" 2>&1 &
-  until [[ $(in_slurm sinfo -h -o %T 2> /dev/null) == idle ]]; do
-    if (($(jobs -r | wc -l) < 2)); then
-      fail "Slurm does not start: $(cat "$work/ctld" "$work/d" "$work"/*.log)"
+  for ((i = 0; i < $1; ++i)); do
+    as_machine "${hosts[i]}" env SLURM_CONF="$work/slurm.conf" slurmd -D > "$work/d$i" 2>&1 &
+  done
+  until [[ $(in_slurm sinfo -h -o '%T %D' 2> /dev/null) == "idle $1" ]]; do
+    if (($(jobs -r | wc -l) <= $1)); then
+      fail "Slurm does not start: $(cat "$work/ctld" "$work"/d? "$work"/*.log)"
     fi
     read -rt 0.1 < <(:) || :
   done

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Ranks on three hosts find each other without lcrun and without an address that somebody has named: started by hand, by srun
+# and by Open MPI's mpirun. usage: meeting_test.sh MEET
+set -uo pipefail
+meet=$(realpath "$1")
+. "$(dirname "$0")/simulated_hosts.sh"
+. "$(dirname "$0")/slurm.sh"
+export HOME=$work/home LCI_BOOT_TIMEOUT=30
+mkdir "$HOME"
+checked=()
+
+# Six ranks have met, two on each host.
+check_meeting() {
+  local rank
+  for rank in 0 1 2 3 4 5; do
+    says out "^rank $rank of 6:( [01]/2){6}, next squared $(((rank + 1) % 6 * ((rank + 1) % 6)))$"
+  done
+  [[ $(wc -l < "$work/out") == "${2:-6}" ]] || fail "$1: not ${2:-6} lines"
+  [[ -z $(ls "$HOME/.cache/lci") ]] || fail "$1: a file is left: $(ls "$HOME/.cache/lci")"
+  checked+=("$1")
+}
+
+not_checked() { echo "NOT CHECKED: $*"; }
+
+# Each host starts its two ranks.
+by_hand() {
+  local i
+  for i in 0 1 2; do
+    as_machine "${hosts[i]}" sh -c 'LCI_RANK=$1 "$0" & LCI_RANK=$2 "$0" & wait' "$meet" $((2 * i)) $((2 * i + 1)) < /dev/null &
+  done
+  wait
+}
+
+why_not=$(can_slurm) && start_slurm 3 || make_hosts
+
+(export LCI_BOOT=tcp LCI_JOB_ID=by-hand LCI_SIZE=6 && by_hand) > "$work/out" 2> "$work/err"
+check_meeting "by hand"
+
+if [[ -z $why_not ]]; then
+  in_slurm srun -N 3 --ntasks-per-node=2 "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail srun
+  check_meeting srun
+  # A program after another one in the same job.
+  in_slurm srun -N 3 --ntasks-per-node=2 sh -c '"$0" && "$0" && "$0"' "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail "srun, three programs"
+  check_meeting "srun, three programs" 18
+
+  # Homes that the hosts do not share.
+  own_home='HOME=$HOME/$SLURMD_NODENAME && mkdir -p "$HOME" && exec "$0"'
+  LCI_BOOT_TIMEOUT=6 in_slurm srun -N 2 -n 2 sh -c "$own_home" "$meet" > "$work/out" 2> "$work/err" < /dev/null &&
+    fail "srun with two homes"
+  says err "lci warn: rank 1 waits for rank 0 to write the file $HOME/${hosts[1]}/.cache/lci/start-"
+  says err "rank 1 of 2: $HOME/${hosts[1]}/.cache/lci/start-.*: No such file.*set LCI_BOOT_DIR to one that they share"
+  says err "rank 1 did not arrive within 6000 ms; rank 0 has said in the file $HOME/${hosts[0]}/.cache/lci/start-"
+  LCI_BOOT_DIR=$work/shared in_slurm srun -N 3 --ntasks-per-node=2 sh -c "$own_home" "$meet" > "$work/out" 2> "$work/err" < /dev/null ||
+    fail "srun with a directory"
+  check_meeting "srun with a directory"
+else
+  not_checked "$why_not"
+fi
+
+if command -v mpirun.openmpi > /dev/null; then
+  cat > "$work/agent" << 'EOF'
+#!/usr/bin/env bash
+host=$1 && shift && exec ip netns exec "$host" unshare --uts --mount sh -c \
+  'hostname "$0" && mount -t tmpfs none /dev/shm && exec sh -c "$1"' "$host" "$*"
+EOF
+  chmod +x "$work/agent"
+  as_machine "${hosts[0]}" mpirun.openmpi --allow-run-as-root --mca plm_rsh_agent "$work/agent" \
+    -H "${hosts[0]}:2,${hosts[1]}:2,${hosts[2]}:2" -n 6 "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail "Open MPI's mpirun"
+  check_meeting "Open MPI"
+else
+  not_checked "mpirun of Open MPI is not installed (openmpi-bin)"
+fi
+echo "PASSED: ${checked[*]}"
