@@ -26,9 +26,11 @@ set(LCI_SOURCES
   lci/boot/in_process.cc
   lci/boot/job_directory.cc
   lci/boot/job_id.cc
+  lci/boot/meeting_file.cc
   lci/boot/messages.cc
   lci/boot/process.cc
   lci/boot/select.cc
+  lci/boot/server_search.cc
   lci/boot/tcp_channel.cc
   lci/boot/tcp_client.cc
   lci/boot/tcp_helper.cc
@@ -52,6 +54,7 @@ set(LCI_SOURCES
   lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc
+  lci/io/reachable.cc
   lci/io/socket.cc
   lci/net/backend.cc
   lci/net/capacity.cc
@@ -346,6 +349,7 @@ set(LCRUN_SOURCES
   lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc
+  lci/io/reachable.cc
   lci/io/socket.cc
   lci/observe/findings.cc
   lci/observe/job_report.cc

@@ -40,7 +40,9 @@ const std::vector<launcher_row>& launchers() {
       {"lcrun", any, "LCI_RANK", "LCI_SIZE", "LCI_LOCAL_RANK", "LCI_LOCAL_SIZE",
        nullptr, {"LCI_JOB_ID"}},
       {"torchrun", both, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
-       "GROUP_WORLD_SIZE", {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
+       "GROUP_WORLD_SIZE",
+       // The user may have named no run, and then all runs have the same name.
+       {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
       {"Open MPI", any, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
        "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
        nullptr, {"PMIX_NAMESPACE"}},

@@ -27,8 +27,8 @@ std::vector<variable> all_variables() {
       {"LCI_LOG_LEVEL", "none, error, warn, info, debug", "warn",
        "how much the library writes to the standard error stream"},
       {"LCI_BOOT", "auto, local, file, tcp", "auto",
-       "how ranks find each other; auto: tcp if LCI_BOOT_ADDR is set, else file; local: one "
-       "process"},
+       "how ranks find each other; auto: tcp if LCI_BOOT_ADDR is set or the launcher tells of "
+       "several machines, else file; local: one process"},
       {"LCI_RANK", "0 to LCI_SIZE - 1", "the launcher's",
        "number of this process; set together with LCI_SIZE"},
       {"LCI_SIZE", "1 or more", "the launcher's", "processes of the job"},
@@ -38,14 +38,16 @@ std::vector<variable> all_variables() {
       {"LCI_JOB_ID", "letters, digits, _ and -", "the launcher's",
        "name of the job, equal in all ranks"},
       {"LCI_BOOT_ADDR", "host:port or [v6]:port", "",
-       "tcp: where the launcher serves, or rank 0 without such a launcher"},
+       "tcp: where the launcher serves, or rank 0 without such a launcher; if it is not set, rank "
+       "0 "
+       "chooses, and says so in a file in LCI_BOOT_DIR"},
       {"LCI_BOOT_TOKEN", "at most 64 bytes", "",
        "tcp: secret of the job; processes without it are refused. Without a secret only processes "
        "of the "
        "same user on the same host are accepted"},
-      {"LCI_BOOT_DIR", "directory", "lci-UID in a temporary directory",
-       "file: where jobs have their directories; ranks on several hosts need one that all of them "
-       "share"},
+      {"LCI_BOOT_DIR", "directory", "lci-UID in a temporary directory; tcp: ~/.cache/lci",
+       "file: where jobs have their directories; tcp without LCI_BOOT_ADDR: where rank 0 writes "
+       "its addresses. Ranks on several hosts need one that all of them share"},
       {"LCI_BOOT_TIMEOUT", "seconds", "60", "how long ranks wait for each other at start"},
       {"LCI_HANG_REPORT", "seconds", "30",
        "how long a call of the library waits before the state of the job is reported; 0: never"},
