@@ -19,9 +19,8 @@ hello() {
   done
   nothing_is_left
 }
+need_libfabric "$hello"
 export LCI_ATTR_BACKEND=ofi
-run 0 "${over[@]}" "$hello"
-if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
 hello
 says err "6 ranks on .*, through ofi [(]provider "
 grep -q "shared memory" "$work/err" && fail "shared memory, with LCI_ATTR_BACKEND=ofi"

@@ -34,8 +34,7 @@ both() {
     fail "$1: $(< "$work/all")"
 }
 
-(as 0 env LCI_ATTR_BACKEND=ofi "$hello") > "$work/out" 2> "$work/err" < /dev/null
-if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+need_libfabric "$hello"
 
 export LCI_BOOT_TOKEN=secret LCI_BOOT_TIMEOUT=20
 first=(env LCI_RANK=0 LCI_SIZE=2 "LCI_BOOT_ADDR=${hosts[0]}:4568" "$hello")

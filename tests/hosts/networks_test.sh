@@ -30,8 +30,7 @@ talks() {
   nothing_is_left
 }
 
-run 0 "${over[@]}" "$hello"
-if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+need_libfabric "$hello"
 talks
 
 echo "a network of containers on each host, with the same address"

@@ -73,6 +73,12 @@ run() {
   ((code == expected)) || fail "exit code $code, not $expected: lcrun $*"
 }
 
+# need_libfabric PROGRAM...: skips the test where libfabric is not installed. A program of LCI says so.
+need_libfabric() {
+  LCI_ATTR_BACKEND=ofi on "${hosts[0]}" "$@" > "$work/out" 2> "$work/err" < /dev/null
+  if grep -qE "is not available on this host|libfabric can't be loaded" "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+}
+
 says() { grep -qE -- "$2" "$work/$1" || fail "std$1 does not say '$2'"; }
 
 # Until ranks 0 to N-1 have made their files in DIR; the test's time limit is the only deadline.
