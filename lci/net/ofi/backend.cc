@@ -1,6 +1,5 @@
 #include "lci/net/ofi/backend.h"
 
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/net/ofi/context.h"
 #include "lci/net/ofi/library.h"
@@ -12,11 +11,7 @@ namespace {
 
 // Loading libfabric takes longer than everything else at start, so the registry calls this only if
 // no preferred backend is available. Providers are listed when a context is made.
-bool available() {
-  const base::Status loaded = load_library();
-  if (!loaded.ok()) LCI_LOG(warn, "ofi: ", loaded.message());
-  return loaded.ok();
-}
+bool available() { return load_library().ok(); }
 
 // Where ranks of this host have their endpoints if other hosts take part: one of the addresses, which
 // depends on theirs, or else the interface that the provider lists first.

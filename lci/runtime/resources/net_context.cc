@@ -41,10 +41,15 @@ base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_positio
                                                          attr_backend_t wanted) {
   const net::backend_entry* entry = net::find_backend(wanted, position.local_size == position.size);
   if (entry != nullptr && entry->available()) return entry;
+  std::string why = "the backend asked for (LCI_ATTR_BACKEND) is not part of this library";
+  if (entry != nullptr) {
+    why =
+        base::StrCat("backend ", entry->name, " (LCI_ATTR_BACKEND) is not available on this host");
+    if (entry->describe != nullptr)
+      base::StrAppend(&why, ": ", entry->describe().status().message());
+  }
   return base::FailedPreconditionError(
-      base::StrCat("the backend asked for (LCI_ATTR_BACKEND) is ",
-                   entry == nullptr ? "not part of this library" : "not available on this host",
-                   "; leave it unset for the default", base::descriptor_hint()));
+      base::StrCat(why, "; leave it unset for the default", base::descriptor_hint()));
 }
 
 void add_settings(const net::backend_entry& backend, const net_context_attr_t& attr,
