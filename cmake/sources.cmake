@@ -360,6 +360,7 @@ set(LCRUN_SOURCES
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
+  tools/launcher/allocation.cc
   tools/launcher/binding.cc
   tools/launcher/helper.cc
   tools/launcher/hosts.cc

@@ -26,6 +26,22 @@ says out "\[1 ${hosts[2]}\] rank 1 of 2"
 SLURM_JOB_NODELIST=${hosts[0]},${hosts[2]} SLURM_TASKS_PER_NODE=1,2 run 0 --launch-agent "$agent" -l "$meet"
 says out "\[2 ${hosts[2]}\] rank 2 of 3"
 
+# Hosts of other batch systems. Stand-ins for their programs take the arguments of these.
+mkdir "$work/bin"
+printf '#!/bin/sh\n[ "$1" = -no-shell ] && shift && exec ip netns exec "$@"\n' > "$work/bin/blaunch"
+printf '#!/bin/sh\n[ "$1" = -inherit ] && shift && exec ip netns exec "$@"\n' > "$work/bin/qrsh"
+printf '#!/bin/sh\nhost=$1 && shift && exec ip netns exec "$host" sh -c "$*"\n' > "$work/bin/oarsh"
+chmod +x "$work/bin"/*
+printf '%s\n%s\n%s\n' "${hosts[0]}" "${hosts[2]}" "${hosts[2]}" > "$work/lines"
+printf '%s 1 all.q@a UNDEFINED\n%s 2 all.q@b <NULL>\n' "${hosts[0]}" "${hosts[2]}" > "$work/columns"
+for allocation in LSB_DJOB_HOSTFILE=lines PE_HOSTFILE=columns OAR_NODEFILE=lines; do
+  (export "${allocation%=*}=$work/${allocation#*=}" PATH="$work/bin:$PATH" && run 0 -l "$meet") || exit 1
+  says out "\[0 ${hosts[0]}\] rank 0 of 3"
+  says out "\[2 ${hosts[2]}\] rank 2 of 3"
+done
+PBS_NODEFILE=$work/lines run 0 --launch-agent "$agent" -l "$meet"
+says out "\[2 ${hosts[2]}\] rank 2 of 3"
+
 # The start as a tree: each host starts the next.
 run 0 "${over[@]}" --fan-out 1 -l "$meet"
 says out "\[4 ${hosts[2]}\] rank 4 of 5"

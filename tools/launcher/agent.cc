@@ -70,7 +70,7 @@ std::vector<std::string> agent_command(const std::vector<std::string>& agent,
     command.insert(command.begin() + 2, "-i");
   }
   if (!host_said) command.push_back(host);
-  const bool through_shell = name == "ssh" || name == "rsh";
+  const bool through_shell = name == "ssh" || name == "rsh" || name == "oarsh";
   for (const std::string& word : program) command.push_back(through_shell ? quoted(word) : word);
   return command;
 }

@@ -12,9 +12,6 @@ namespace lci::launcher {
 
 // Never asks for a password, and does not wait long for a host that does not answer.
 inline constexpr char default_agent[] = "ssh -o BatchMode=yes -o ConnectTimeout=20";
-// In an allocation of Slurm.
-inline constexpr char slurm_agent[] =
-    "srun --nodes=1 --ntasks=1 --overlap --cpu-bind=none --kill-on-bad-exit=0 --nodelist=%h";
 
 // Splits a text into words as a shell does, at spaces, with '...', "..." and backslashes, but
 // without expansion. Returns InvalidArgument for an open quote, and if there is no word.
@@ -23,7 +20,8 @@ base::StatusOr<std::vector<std::string>> split_words(std::string_view text);
 // Returns the command that runs `program` (a path and arguments) on `host`. In the words of
 // `agent`, %h stands for the host and %% for a percent sign; without %h the host follows the words,
 // as for ssh. The agent must pass its standard input on, so `docker exec` gets the option -i. With
-// ssh, a shell of the other host reads the command, so the words are quoted for that shell.
+// ssh, rsh and oarsh, a shell of the other host reads the command, so the words are quoted for that
+// shell.
 std::vector<std::string> agent_command(const std::vector<std::string>& agent,
                                        const std::string& host,
                                        const std::vector<std::string>& program);

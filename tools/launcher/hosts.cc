@@ -213,6 +213,21 @@ base::StatusOr<std::vector<host_slots>> parse_host_file(std::string_view source,
   return table.take();
 }
 
+base::StatusOr<std::vector<host_slots>> parse_grid_engine(std::string_view source,
+                                                          std::string_view text) {
+  host_table table(source);
+  for (std::string_view line : base::StrSplit(text, '\n')) {
+    const std::vector<std::string_view> words = words_of(line);
+    if (words.empty()) continue;
+    if (words.size() < 2) return invalid(source, line, "is not: host slots queue processors");
+    const base::StatusOr<int> slots = table.parse_slots(line, words[1]);
+    if (!slots.ok()) return slots.status();
+    const base::Status added = table.add(words[0], *slots);
+    if (!added.ok()) return added;
+  }
+  return table.take();
+}
+
 base::StatusOr<std::vector<host_slots>> parse_slurm(std::string_view nodes,
                                                     std::string_view tasks_per_node) {
   std::vector<std::string> names;

@@ -18,7 +18,7 @@ struct host_slots {
 constexpr int max_hosts = 65536;
 constexpr int max_slots = 1 << 20;
 
-// The three functions below return each host once, in the order of first mention, with the sum of
+// The four functions below return each host once, in the order of first mention, with the sum of
 // its slots. InvalidArgument names `source`, the invalid word and what is accepted. A name consists
 // of letters, digits and . _ - : @ [ ] % and does not begin with a dash, because an agent would
 // take it for an option.
@@ -31,6 +31,11 @@ base::StatusOr<std::vector<host_slots>> parse_host_list(std::string_view source,
 // comment.
 base::StatusOr<std::vector<host_slots>> parse_host_file(std::string_view source,
                                                         std::string_view text);
+
+// Parses the text of a file of Grid Engine (PE_HOSTFILE), whose lines are "host slots queue
+// processors".
+base::StatusOr<std::vector<host_slots>> parse_grid_engine(std::string_view source,
+                                                          std::string_view text);
 
 // Parses SLURM_JOB_NODELIST ("n[1-3,07],login") and SLURM_TASKS_PER_NODE ("2(x3),1"; if empty, each
 // host has one slot).

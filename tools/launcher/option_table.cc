@@ -162,7 +162,7 @@ std::vector<cli::option> job_option_table(launch_options* job) {
       {"--nnodes", "N", "use only the first N of the hosts",
        cli::number(1, max_hosts, &job->nodes).with_default("")},
       {"--launch-agent", "COMMAND", "what starts a program on another host, with %h for the host",
-       cli::text(&job->agent).with_default("ssh, in an allocation of Slurm srun")},
+       cli::text(&job->agent).with_default("that of the batch system, else ssh")},
       {"--remote-lcrun", "PATH", "lcrun on the other hosts",
        cli::text(&job->remote_lcrun).with_default("the same path as here")},
       {"--iface", "NAME|ADDRESS", "the network interface by which other hosts reach this lcrun",

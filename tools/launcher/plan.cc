@@ -17,12 +17,14 @@
 #include "lci/io/files.h"
 #include "lci/io/handshake.h"
 #include "tools/launcher/agent.h"
+#include "tools/launcher/allocation.h"
 #include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
 namespace {
 
-// Returns the hosts that the user or Slurm names. Empty: none, so the job runs on this machine.
+// Returns the hosts that the user or a batch system names. Empty: none, so the job runs on this
+// machine.
 base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
                                                    std::string* default_agent_text) {
   *default_agent_text = default_agent;
@@ -35,10 +37,10 @@ base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options
     }
     return parse_host_file(options.host_file, *text);
   }
-  const std::optional<std::string> nodes = base::env_text("SLURM_JOB_NODELIST");
-  if (!nodes) return std::vector<host_slots>();
-  if (find_program("srun", "").ok()) *default_agent_text = slurm_agent;
-  return parse_slurm(*nodes, base::env_string("SLURM_TASKS_PER_NODE", ""));
+  base::StatusOr<allocation> given = find_allocation();
+  if (!given.ok()) return given.status();
+  if (!given->agent.empty()) *default_agent_text = given->agent;
+  return std::move(given->hosts);
 }
 
 base::StatusOr<std::string> own_path() {
