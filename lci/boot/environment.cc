@@ -51,6 +51,8 @@ const std::vector<launcher_row>& launchers() {
        nullptr, {}},
       {"PALS", any, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE",
        nullptr, {"PALS_APID"}},
+      {"jsrun", any, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+       "JSM_NAMESPACE_LOCAL_SIZE", nullptr, {"PMIX_NAMESPACE"}},
       {"Flux", any, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", nullptr,
        "FLUX_JOB_NNODES", {"FLUX_JOB_ID"}},
       // Before Slurm: Hydra starts its proxies with srun, and its ranks inherit the variables of
