@@ -59,7 +59,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
   }
   options.address = *address;
   options.token = base::env_string("LCI_BOOT_TOKEN", "");
-  // Only lcrun sets both a job id and an address, and serves the address; see README.
+  // Only lcrun sets both a job id and an address, and serves the address.
   const bool served = base::env_text("LCI_JOB_ID").has_value();
   return served ? connect_tcp_bootstrap(options) : connect_standalone_tcp_bootstrap(options);
 }
