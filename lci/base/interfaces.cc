@@ -129,4 +129,11 @@ std::string source_address(const std::string& destination) {
   return has_source ? address_text(*generic) : "";
 }
 
+bool has_loopback() {
+  const std::vector<interface_address> up = list_interface_addresses();
+  // Where the kernel lists none, there may be some nevertheless.
+  if (up.empty()) return !source_address("127.0.0.1").empty();
+  return std::any_of(up.begin(), up.end(), [](const auto& one) { return one.is_loopback; });
+}
+
 }  // namespace lci::base

@@ -36,6 +36,9 @@ bool is_loopback(const sockaddr& address);
 // an address as of address_text(). Empty if there is no route. Sends nothing.
 std::string source_address(const std::string& destination);
 
+// Whether processes of this host reach each other at 127.0.0.1. Sends nothing.
+bool has_loopback();
+
 }  // namespace lci::base
 
 #endif  // LCI_BASE_INTERFACES_H_

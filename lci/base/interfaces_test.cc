@@ -87,5 +87,7 @@ TEST(Interfaces, WhatIsNoAddressHasNoSource) {
   EXPECT_EQ(source_address("300.0.0.1"), "");
 }
 
+TEST(Interfaces, TheLoopbackIsUpWhereTestsRun) { EXPECT_TRUE(has_loopback()); }
+
 }  // namespace
 }  // namespace lci::base

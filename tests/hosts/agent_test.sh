@@ -42,6 +42,14 @@ done
 PBS_NODEFILE=$work/lines run 0 --launch-agent "$agent" -l "$meet"
 says out "\[2 ${hosts[2]}\] rank 2 of 3"
 
+# One host whose loopback interface is down.
+ip -n "${hosts[1]}" link set lo down
+without_lo() { on "${hosts[1]}" "$lcrun" -n 2 "$@" > "$work/out" 2> "$work/err" < /dev/null; }
+without_lo "$meet" && fail "lo is down"
+says err "^lcrun: the ranks would meet at 127.0.0.1, but the interface lo is not up here; give --boot file"
+without_lo --boot file "$meet" || fail "--boot file without lo"
+ip -n "${hosts[1]}" link set lo up
+
 # The start as a tree: each host starts the next.
 run 0 "${over[@]}" --fan-out 1 -l "$meet"
 says out "\[4 ${hosts[2]}\] rank 4 of 5"

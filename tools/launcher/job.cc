@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/interfaces.h"
 #include "lci/base/rank_list.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
@@ -142,6 +143,11 @@ base::Status job::prepare_local_ranks() {
     bootstrap_.use_directory(how.boot_dir);
     plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", how.boot_dir));
   } else {
+    if (!base::has_loopback()) {
+      return base::UnavailableError(
+          "the ranks would meet at 127.0.0.1, but the interface lo is not up here; give --boot "
+          "file, or run: ip link set lo up");
+    }
     if (base::Status s = bootstrap_.listen("127.0.0.1:0"); !s.ok()) return s;
     // These replace the variables of another job in the environment.
     boot_address = bootstrap_.address();
