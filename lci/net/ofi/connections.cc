@@ -103,38 +103,7 @@ base::Status connections::take_offer(int rank, const std::string& bytes) {
 // Exchanges a packet with every rank in both directions, so that all connections exist before they
 // are needed, and a missing path is found now and the error names the ranks.
 base::Status connections::greet(boot::bootstrap& boot) {
-  using std::chrono::steady_clock;
-  // A rank that has ended before it could be connected to is found by the job only.
-  constexpr std::chrono::milliseconds look_period{500};
-  constexpr std::chrono::seconds patience{5};
-  const auto deadline = steady_clock::now() + boot.default_timeout();
-  auto next_look = steady_clock::now() + look_period;
-  auto next_warning = steady_clock::now() + patience;
-  base::Status status;
-  base::backoff backoff;
-  absentees missing = greet_all();
-  while (missing.count > 0 && status.ok()) {
-    backoff.idle();
-    progress();
-    const int missing_before = missing.count;
-    missing = greet_all();
-    status = first_failure(boot);
-    if (missing.count == 0 || !status.ok()) break;
-    const auto now = steady_clock::now();
-    if (missing.count != missing_before) next_warning = now + patience;
-    if (now > next_warning) {
-      LCI_LOG(warn, "ofi: for ", patience.count(), " s, ", unreachable(missing.last, ""));
-      next_warning = steady_clock::time_point::max();
-    }
-    if (now > deadline) {
-      status = base::DeadlineExceededError(unreachable(missing.last, ""));
-    } else if (now > next_look) {
-      next_look += look_period;
-      if (const std::optional<int> lost = boot.first_lost()) {
-        status = base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
-      }
-    }
-  }
+  base::Status status = exchange_greetings(boot);
   if (core_.own->ep.descriptor() >= 0 && status.ok() && !descriptor_settles()) {
     LCI_LOG(info, "ofi: a thread that sleeps on device ", core_.uid, " polls at intervals, since ",
             provider_.name(), " leaves its descriptor readable");
@@ -148,6 +117,38 @@ base::Status connections::greet(boot::bootstrap& boot) {
   // All have opened it. Without a name it goes with the last process, also if all are killed.
   if (status.ok()) failures_.remove_shared_memory(core_.rank);
   return status;
+}
+
+base::Status connections::exchange_greetings(boot::bootstrap& boot) {
+  using std::chrono::steady_clock;
+  // A rank that has ended before it could be connected to is found by the job only.
+  constexpr std::chrono::milliseconds look_period{500};
+  constexpr std::chrono::seconds patience{5};
+  const auto deadline = steady_clock::now() + boot.default_timeout();
+  auto next_look = steady_clock::now() + look_period;
+  auto next_warning = steady_clock::now() + patience;
+  base::backoff backoff;
+  for (absentees missing = greet_all(); missing.count > 0;) {
+    backoff.idle();
+    progress();
+    const int missing_before = missing.count;
+    missing = greet_all();
+    if (base::Status failed = first_failure(boot); !failed.ok()) return failed;
+    if (missing.count == 0) break;
+    const auto now = steady_clock::now();
+    if (missing.count != missing_before) next_warning = now + patience;
+    if (now > next_warning) {
+      LCI_LOG(warn, "ofi: for ", patience.count(), " s, ", unreachable(missing.last, ""));
+      next_warning = steady_clock::time_point::max();
+    }
+    if (now > deadline) return base::DeadlineExceededError(unreachable(missing.last, ""));
+    if (now <= next_look) continue;
+    next_look += look_period;
+    if (const std::optional<int> lost = boot.first_lost()) {
+      return base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
+    }
+  }
+  return base::OkStatus();
 }
 
 connections::absentees connections::greet_all() {

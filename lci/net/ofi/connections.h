@@ -53,6 +53,7 @@ class connections {
   base::StatusOr<std::string> make_offer() const;
   base::Status take_offer(int rank, const std::string& bytes);
   base::Status greet(boot::bootstrap& boot);
+  base::Status exchange_greetings(boot::bootstrap& boot);
   absentees greet_all();
   void progress();
   bool descriptor_settles();
