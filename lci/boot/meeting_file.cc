@@ -111,9 +111,9 @@ base::StatusOr<server_place> read_meeting_file(const std::string& path) {
   return place;
 }
 
-void remove_meeting_file(const std::string& path, const server_place& place) {
+void remove_meeting_file(const std::string& path, const std::string& token) {
   const base::StatusOr<server_place> found = read_meeting_file(path);
-  if (found.ok() && found->token == place.token) ::unlink(path.c_str());
+  if (found.ok() && found->token == token) ::unlink(path.c_str());
 }
 
 }  // namespace lci::boot

@@ -33,8 +33,8 @@ base::Status write_meeting_file(const std::string& path, const server_place& pla
 // read it, DataLoss if it has another format: another process may replace it.
 base::StatusOr<server_place> read_meeting_file(const std::string& path);
 
-// Removes the file if it leads to this place.
-void remove_meeting_file(const std::string& path, const server_place& place);
+// Removes the file if it leads to the server with this token.
+void remove_meeting_file(const std::string& path, const std::string& token);
 
 }  // namespace lci::boot
 

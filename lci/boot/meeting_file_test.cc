@@ -11,18 +11,13 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/io/files.h"
+#include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string new_directory() {
-  std::string path = testing::TempDir() + "meeting-XXXXXX";
-  EXPECT_NE(::mkdtemp(path.data()), nullptr);
-  return path;
-}
 
 const server_place somewhere = {{"10.0.0.1:5000", "[2001:db8::1]:5000"}, "0123abcd"};
 
@@ -46,9 +41,9 @@ TEST(meeting_file, is_read_as_it_was_written) {
 TEST(meeting_file, is_removed_by_the_one_to_whom_it_leads) {
   const std::string path = new_directory() + "/start-job";
   ASSERT_TRUE(write_meeting_file(path, somewhere).ok());
-  remove_meeting_file(path, {somewhere.addresses, "other"});
+  remove_meeting_file(path, "other");
   EXPECT_TRUE(read_meeting_file(path).ok());
-  remove_meeting_file(path, somewhere);
+  remove_meeting_file(path, somewhere.token);
   EXPECT_TRUE(base::IsUnavailable(read_meeting_file(path).status()));
 }
 
@@ -60,7 +55,7 @@ TEST(meeting_file, is_for_its_owner_only) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   ASSERT_EQ(::stat(path.substr(0, path.rfind('/')).c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
-  // Whoever can write it could name a server of their own.
+  // A user who can write the file could name another server.
   ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
   EXPECT_TRUE(base::IsPermissionDenied(read_meeting_file(path).status()));
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);

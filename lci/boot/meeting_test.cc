@@ -10,7 +10,6 @@
 #include "lci/boot/tcp_client.h"
 #include "lci/boot/tcp_server.h"
 #include "lci/io/files.h"
-#include "lci/io/socket.h"
 #include "lci/testing/job/test_job.h"
 
 namespace lci::boot {

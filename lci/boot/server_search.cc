@@ -132,7 +132,7 @@ class by_file final : public server_search {
 
   base::Status start() {
     const base::StatusOr<io::reachable> host = io::find_reachable();
-    if (!host.ok()) return base::InvalidArgumentError(host.status().message());
+    if (!host.ok()) return host.status();
     tcp_server::options server;
     server.bind_address = base::StrCat(host->bind, ":0");
     server.size = position_.size;

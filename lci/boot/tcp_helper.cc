@@ -78,7 +78,7 @@ void close_all_but(const std::array<int, 2>& keep) {
   if (::chdir("/") != 0) ::_exit(1);
 
   const auto remove_meeting = [&meeting, &options] {
-    if (!meeting.empty()) remove_meeting_file(meeting, {{}, options.token});
+    if (!meeting.empty()) remove_meeting_file(meeting, options.token);
     meeting.clear();
   };
   options.on_start = remove_meeting;

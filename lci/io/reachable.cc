@@ -39,7 +39,7 @@ base::StatusOr<reachable> find_reachable() {
     }
   }
   if (result.addresses.empty()) {
-    return base::UnavailableError("no network interface of this machine is up");
+    return base::InvalidArgumentError("no network interface of this machine is up");
   }
   return result;
 }

@@ -18,7 +18,7 @@ struct reachable {
 // Returns the addresses of all interfaces that are up, of the loopback only if there is no other.
 // IPv4 addresses come before IPv6 ones: a host may have IPv4 for its containers only.
 //
-// Returns Unavailable if no interface is up.
+// Returns InvalidArgument if no interface is up.
 base::StatusOr<reachable> find_reachable();
 
 // Returns the addresses of interfaces that are up, those with a carrier first. Link-local IPv6

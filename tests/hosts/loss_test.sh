@@ -18,7 +18,7 @@ start() {
   job=$!
   until [[ -e $work/heard/5 ]]; do
     if ! kill -0 "$job" 2> /dev/null; then
-      if grep -q "libfabric can't be loaded" "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+      skip_without_libfabric
       fail "the ranks have not met"
     fi
     read -rt 0.02 < <(:) || :

@@ -26,12 +26,13 @@ not_checked() { echo "NOT CHECKED: $*"; }
 by_hand() {
   local i
   for i in 0 1 2; do
-    as_machine "${hosts[i]}" sh -c 'LCI_RANK=$1 "$0" & LCI_RANK=$2 "$0" & wait' "$meet" $((2 * i)) $((2 * i + 1)) < /dev/null &
+    as_machine "${hosts[i]}" sh -c 'LCI_RANK=$1 "$0" & LCI_RANK=$2 "$0" & wait' "$meet" $((2 * i)) $((2 * i + 1)) \
+      < /dev/null &
   done
   wait
 }
 
-why_not=$(can_slurm) && start_slurm 3 || make_hosts
+if why_not=$(can_slurm); then start_slurm 3; else make_hosts; fi
 
 (export LCI_BOOT=tcp LCI_JOB_ID=by-hand LCI_SIZE=6 && by_hand) > "$work/out" 2> "$work/err"
 check_meeting "by hand"
@@ -40,7 +41,8 @@ if [[ -z $why_not ]]; then
   in_slurm srun -N 3 --ntasks-per-node=2 "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail srun
   check_meeting srun
   # A program after another one in the same job.
-  in_slurm srun -N 3 --ntasks-per-node=2 sh -c '"$0" && "$0" && "$0"' "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail "srun, three programs"
+  in_slurm srun -N 3 --ntasks-per-node=2 sh -c '"$0" && "$0" && "$0"' "$meet" > "$work/out" 2> "$work/err" < /dev/null ||
+    fail "srun, three programs"
   check_meeting "srun, three programs" 18
 
   # Homes that the hosts do not share.
@@ -50,22 +52,23 @@ if [[ -z $why_not ]]; then
   says err "lci warn: rank 1 waits for rank 0 to write the file $HOME/${hosts[1]}/.cache/lci/start-"
   says err "rank 1 of 2: $HOME/${hosts[1]}/.cache/lci/start-.*: No such file.*set LCI_BOOT_DIR to one that they share"
   says err "rank 1 did not arrive within 6000 ms; rank 0 has said in the file $HOME/${hosts[0]}/.cache/lci/start-"
-  LCI_BOOT_DIR=$work/shared in_slurm srun -N 3 --ntasks-per-node=2 sh -c "$own_home" "$meet" > "$work/out" 2> "$work/err" < /dev/null ||
-    fail "srun with a directory"
+  LCI_BOOT_DIR=$work/shared in_slurm srun -N 3 --ntasks-per-node=2 sh -c "$own_home" "$meet" \
+    > "$work/out" 2> "$work/err" < /dev/null || fail "srun with a directory"
   check_meeting "srun with a directory"
 else
   not_checked "$why_not"
 fi
 
 if command -v mpirun.openmpi > /dev/null; then
-  cat > "$work/agent" << 'EOF'
-#!/usr/bin/env bash
-host=$1 && shift && exec ip netns exec "$host" unshare --uts --mount sh -c \
-  'hostname "$0" && mount -t tmpfs none /dev/shm && exec sh -c "$1"' "$host" "$*"
-EOF
+  {
+    echo '#!/usr/bin/env bash'
+    declare -f as_machine
+    echo 'host=$1 && shift && as_machine "$host" sh -c "$*"'
+  } > "$work/agent"
   chmod +x "$work/agent"
   as_machine "${hosts[0]}" mpirun.openmpi --allow-run-as-root --mca plm_rsh_agent "$work/agent" \
-    -H "${hosts[0]}:2,${hosts[1]}:2,${hosts[2]}:2" -n 6 "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail "Open MPI's mpirun"
+    -H "${hosts[0]}:2,${hosts[1]}:2,${hosts[2]}:2" -n 6 "$meet" > "$work/out" 2> "$work/err" < /dev/null ||
+    fail "Open MPI's mpirun"
   check_meeting "Open MPI"
 else
   not_checked "mpirun of Open MPI is not installed (openmpi-bin)"

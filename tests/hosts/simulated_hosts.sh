@@ -73,10 +73,15 @@ run() {
   ((code == expected)) || fail "exit code $code, not $expected: lcrun $*"
 }
 
-# need_libfabric PROGRAM...: skips the test where libfabric is not installed. A program of LCI says so.
+# Skips the test if a program of LCI has said in $work/err that libfabric is not installed.
+skip_without_libfabric() {
+  if grep -q "libfabric can't be loaded" "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+}
+
+# need_libfabric PROGRAM...: skips the test where a program of LCI finds no libfabric.
 need_libfabric() {
   LCI_ATTR_BACKEND=ofi on "${hosts[0]}" "$@" > "$work/out" 2> "$work/err" < /dev/null
-  if grep -qE "is not available on this host|libfabric can't be loaded" "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+  skip_without_libfabric
 }
 
 says() { grep -qE -- "$2" "$work/$1" || fail "std$1 does not say '$2'"; }

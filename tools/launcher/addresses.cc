@@ -11,11 +11,7 @@
 namespace lci::launcher {
 
 base::StatusOr<io::reachable> find_reachable(const std::string& interface) {
-  if (interface.empty()) {
-    base::StatusOr<io::reachable> found = io::find_reachable();
-    if (!found.ok()) return base::InvalidArgumentError(found.status().message());
-    return found;
-  }
+  if (interface.empty()) return io::find_reachable();
   std::vector<std::string> names;
   for (const base::interface_address& one : io::list_reachable()) {
     // The first address of an interface. IPv4 is first in the kernel's list.
