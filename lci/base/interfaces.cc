@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -66,14 +65,21 @@ std::string network_text(ip address, const sockaddr* netmask) {
   return StrCat(address.text(), "/", bits);
 }
 
+using interface_list = std::unique_ptr<ifaddrs, void (*)(ifaddrs*)>;
+
+// Null: the kernel gives none, or has an error.
+interface_list read_interfaces() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) list = nullptr;
+  return {list, freeifaddrs};
+}
+
 }  // namespace
 
 std::vector<interface_address> list_interface_addresses() {
   std::vector<interface_address> found;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return found;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+  const interface_list list = read_interfaces();
+  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
     const std::optional<ip> address = read_ip(*entry->ifa_addr);
     if (!address) continue;
@@ -129,11 +135,15 @@ std::string source_address(const std::string& destination) {
   return has_source ? address_text(*generic) : "";
 }
 
-bool has_loopback() {
-  const std::vector<interface_address> up = list_interface_addresses();
-  // Where the kernel lists none, there may be some nevertheless.
-  if (up.empty()) return !source_address("127.0.0.1").empty();
-  return std::any_of(up.begin(), up.end(), [](const auto& one) { return one.is_loopback; });
+bool is_loopback_down() {
+  const interface_list list = read_interfaces();
+  bool is_listed = false;
+  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+    if ((entry->ifa_flags & IFF_LOOPBACK) == 0) continue;
+    if ((entry->ifa_flags & IFF_UP) != 0) return false;
+    is_listed = true;
+  }
+  return is_listed;
 }
 
 }  // namespace lci::base

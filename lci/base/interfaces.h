@@ -36,8 +36,10 @@ bool is_loopback(const sockaddr& address);
 // an address as of address_text(). Empty if there is no route. Sends nothing.
 std::string source_address(const std::string& destination);
 
-// Whether processes of this host reach each other at 127.0.0.1. Sends nothing.
-bool has_loopback();
+// Whether the loopback interface is down, so that processes of this host don't reach each other at
+// 127.0.0.1. False where the kernel doesn't say: it lists no such interface, or this process has no
+// descriptor left to ask with.
+bool is_loopback_down();
 
 }  // namespace lci::base
 

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -87,7 +88,20 @@ TEST(Interfaces, WhatIsNoAddressHasNoSource) {
   EXPECT_EQ(source_address("300.0.0.1"), "");
 }
 
-TEST(Interfaces, TheLoopbackIsUpWhereTestsRun) { EXPECT_TRUE(has_loopback()); }
+TEST(Interfaces, TheLoopbackIsUpWhereTestsRun) { EXPECT_FALSE(is_loopback_down()); }
+
+TEST(Interfaces, WithoutADescriptorTheLoopbackIsNotCalledDown) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool is_listed = !list_interface_addresses().empty();
+  const bool is_down = is_loopback_down();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(is_listed);
+  EXPECT_FALSE(is_down);
+}
 
 }  // namespace
 }  // namespace lci::base

@@ -143,7 +143,7 @@ base::Status job::prepare_local_ranks() {
     bootstrap_.use_directory(how.boot_dir);
     plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", how.boot_dir));
   } else {
-    if (!base::has_loopback()) {
+    if (base::is_loopback_down()) {
       return base::UnavailableError(
           "the ranks would meet at 127.0.0.1, but the interface lo is not up here; give --boot "
           "file, or run: ip link set lo up");
