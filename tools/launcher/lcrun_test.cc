@@ -358,6 +358,7 @@ TEST(Lcrun, ADirectoryThatCannotBeMadeIsNamed) {
       run({"--boot", "file", "-n", "1"}, {test_child, "stay"}, "", {{"TMPDIR", "/no/such"}});
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.error, HasSubstr("can't make the job's directory /no/such/lcrun-"));
+  EXPECT_THAT(r.error, HasSubstr("No such file or directory; set TMPDIR to a directory"));
 }
 
 }  // namespace

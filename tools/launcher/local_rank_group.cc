@@ -113,8 +113,8 @@ bool local_rank_group::prepare() {
   if (!options_.boot_dir.empty()) {
     has_boot_dir_ = mkdir(options_.boot_dir.c_str(), 0700) == 0;
     if (!has_boot_dir_) {
-      return fail(
-          base::StrCat("can't make the job's directory ", options_.boot_dir, ": ", errno_text()));
+      return fail(base::StrCat("can't make the job's directory ", options_.boot_dir, ": ",
+                               errno_text(), "; set TMPDIR to a directory that has room"));
     }
   }
   if (options_.output == local_rank_group_options::capture::files &&
