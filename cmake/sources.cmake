@@ -49,6 +49,7 @@ set(LCI_SOURCES
   lci/coll/staging.cc
   lci/io/acceptor.cc
   lci/io/caches.cc
+  lci/io/connection_race.cc
   lci/io/event_loop.cc
   lci/io/files.cc
   lci/io/framed_connection.cc

@@ -2,13 +2,13 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/un.h>
 
 #include <algorithm>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/testing/no_descriptors/no_descriptors.h"
 
 namespace lci::base {
 namespace {
@@ -91,16 +91,9 @@ TEST(Interfaces, WhatIsNoAddressHasNoSource) {
 TEST(Interfaces, TheLoopbackIsUpWhereTestsRun) { EXPECT_FALSE(is_loopback_down()); }
 
 TEST(Interfaces, WithoutADescriptorTheLoopbackIsNotCalledDown) {
-  rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit none = before;
-  none.rlim_cur = 0;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const bool is_listed = !list_interface_addresses().empty();
-  const bool is_down = is_loopback_down();
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_FALSE(is_listed);
-  EXPECT_FALSE(is_down);
+  const no_descriptors none;
+  EXPECT_TRUE(list_interface_addresses().empty());
+  EXPECT_FALSE(is_loopback_down());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "lci/boot/tcp_server.h"
 #include "lci/io/files.h"
 #include "lci/testing/job/test_job.h"
+#include "lci/testing/silent_port/silent_port.h"
 
 namespace lci::boot {
 namespace {
@@ -103,7 +104,32 @@ TEST_F(stale_file, may_be_of_another_format) {
   expect_start();
 }
 
-// One of the addresses of a host with containers belongs to every such host.
+// A firewall keeps one of the addresses from this rank, another server has one of them here, and at
+// one of them nobody listens: that of the network of containers, which every host with these has.
+TEST(meeting, no_address_keeps_a_rank_from_the_next_one) {
+  test_job job(test_job::variant::tcp, 2);
+  job.serve();
+  const silent_port behind_firewall;
+  tcp_server::options other;
+  other.bind_address = "127.0.0.1:0";
+  other.size = 2;
+  const base::StatusOr<std::unique_ptr<tcp_server>> mute = tcp_server::listen(other);
+  ASSERT_TRUE(mute.ok()) << mute.status();
+  const std::string path = new_directory() + "/start-test";
+  ASSERT_TRUE(write_meeting_file(path, {{behind_firewall.address(), (*mute)->address(),
+                                         free_address(), job.address()},
+                                        test_job::token})
+                  .ok());
+  std::thread rank_0([&] { EXPECT_TRUE(job.connect(0).ok()); });
+  tcp_client_options options;
+  options.position = {1, 2, 0, 0};
+  // At the end of it, a rank would have another chance.
+  options.timeout = 24h;
+  const base::StatusOr<boot_ptr> boot = connect_meeting_tcp_bootstrap(options, path);
+  EXPECT_TRUE(boot.ok()) << boot.status();
+  rank_0.join();
+}
+
 TEST(meeting, tries_every_address_and_reads_the_file_again) {
   test_job job(test_job::variant::tcp, 2);
   job.serve();

@@ -15,9 +15,9 @@
 #include "lci/boot/tcp_channel.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/bytes.h"
+#include "lci/io/connection_race.h"
 #include "lci/io/deadline.h"
 #include "lci/io/record.h"
-#include "lci/io/socket.h"
 
 namespace lci::boot {
 namespace {
@@ -165,24 +165,18 @@ struct attempt {
   base::StatusOr<std::unique_ptr<bootstrap>> result;
 };
 
-// Connects once and says hello once. `answer_by`: until when a server must have answered.
-attempt try_once(const tcp_client_options& options, const std::string& address,
-                 const std::string& token, const std::string& node,
-                 io::steady::time_point answer_by, io::steady::time_point deadline) {
-  base::StatusOr<io::unique_fd> socket = io::connect_to(address, answer_by);
-  if (!socket.ok()) {
-    if (base::IsUnavailable(socket.status()) || base::IsDeadlineExceeded(socket.status())) {
-      return {outcome::nobody_listens, socket.status()};
-    }
-    return {outcome::failed, socket.status()};
+// Says hello once over `connected`. `proof_by`: until when the server must have proved itself.
+attempt try_once(const tcp_client_options& options, base::StatusOr<io::unique_fd> connected,
+                 const std::string& token, const std::string& node, io::steady::time_point proof_by,
+                 io::steady::time_point deadline) {
+  if (!connected.ok()) {
+    const base::Status& why = connected.status();
+    const bool is_absent = base::IsUnavailable(why) || base::IsDeadlineExceeded(why);
+    return {is_absent ? outcome::nobody_listens : outcome::failed, why};
   }
   job_position position = options.position;
   auto channel =
-      std::make_unique<tcp_channel>(*std::move(socket), tcp_wire::max_reply_size(position.size));
-  // At the end of its time, a rank still learns from the server which ranks are missing.
-  const auto proof_by = answer_by < deadline
-                            ? answer_by
-                            : std::max(deadline, io::steady::now() + tcp_channel::default_grace);
+      std::make_unique<tcp_channel>(*std::move(connected), tcp_wire::max_reply_size(position.size));
   const base::Status proved = channel->authenticate(token, proof_by);
   if (base::IsUnavailable(proved)) return {outcome::connection_lost, proved};
   if (base::IsPermissionDenied(proved)) return {outcome::wrong_token, proved};
@@ -234,11 +228,18 @@ void pause(int attempts, int size) {
   nanosleep(&nap, nullptr);
 }
 
-// Until when a server must have answered. One that may be elsewhere is looked for again.
-io::steady::time_point answer_time(int attempts, bool is_fixed, io::steady::time_point deadline) {
-  if (is_fixed) return deadline;
-  const auto patience = std::chrono::seconds(1 << std::min(attempts, 5));
-  return std::min(deadline, io::steady::now() + patience);
+// For how long a server may be silent. One that may be elsewhere is looked for again.
+io::steady::duration patience_of(int attempts, bool is_fixed, io::steady::time_point deadline) {
+  if (is_fixed) return deadline - io::steady::now();
+  return std::chrono::seconds(1 << std::min(attempts, 5));
+}
+
+// Until when a server must have proved itself.
+io::steady::time_point proof_time(io::steady::duration patience, io::steady::time_point deadline) {
+  const io::steady::time_point now = io::steady::now();
+  if (now + patience < deadline) return now + patience;
+  // At the end of its time, a rank still learns from the server which ranks are missing.
+  return std::max(deadline, now + tcp_channel::default_grace);
 }
 
 bool is_final(outcome how, const server_search& search) {
@@ -255,17 +256,25 @@ bool is_final(outcome how, const server_search& search) {
   }
 }
 
-// Tries the addresses of a place in turn. The error names all that have failed.
+// Tries the addresses of a place. The error names all that have failed.
 attempt try_place(const tcp_client_options& options, const server_place& place,
-                  const std::string& node, io::steady::time_point answer_by,
+                  const std::string& node, io::steady::duration patience,
                   io::steady::time_point deadline, const server_search& search) {
   attempt last;
   std::string errors;
-  for (const std::string& address : place.addresses) {
-    attempt made = try_once(options, address, place.token, node, answer_by, deadline);
+  io::connection_race race(place.addresses);
+  io::steady::time_point connect_by = io::steady::now() + patience;
+  while (auto ended = race.next(std::min(connect_by, deadline))) {
+    const bool is_connected = ended->socket.ok();
+    const io::steady::time_point asked = io::steady::now();
+    attempt made = try_once(options, std::move(ended->socket), place.token, node,
+                            proof_time(patience, deadline), deadline);
+    // A silent server takes no time from the other addresses.
+    connect_by += io::steady::now() - asked;
     if (made.how == outcome::entered) return made;
     const base::Status& why = made.result.status();
-    base::StrAppend(&errors, errors.empty() ? "" : "; ", "at ", address, ": ", why.message());
+    base::StrAppend(&errors, errors.empty() ? "" : "; ",
+                    is_connected ? base::StrCat("at ", ended->address, ": ") : "", why.message());
     // Whether the server is at one of them.
     if (last.how != outcome::connection_lost) last.how = made.how;
     last.result = base::Status(why.code(), errors);
@@ -282,8 +291,8 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
     const base::StatusOr<server_place> place = search.look();
     attempt made;
     if (place.ok()) {
-      const auto answer_by = answer_time(attempts, search.is_fixed(), deadline);
-      made = try_place(options, *place, node, answer_by, deadline, search);
+      const auto patience = patience_of(attempts, search.is_fixed(), deadline);
+      made = try_place(options, *place, node, patience, deadline, search);
       if (made.how == outcome::entered) return std::move(made.result);
       if (made.how != outcome::connection_lost) search.is_not_there();
     } else {

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/deadline.h"
 #include "lci/io/framing.h"
 #include "lci/io/handshake.h"
 #include "lci/io/socket.h"

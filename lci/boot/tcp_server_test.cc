@@ -16,6 +16,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/bytes.h"
+#include "lci/io/connection_race.h"
 #include "lci/io/deadline.h"
 #include "lci/io/framing.h"
 #include "lci/io/handshake.h"
@@ -89,10 +90,10 @@ class tcp_server_test : public testing::Test {
   }
 
   io::unique_fd connect() {
-    base::StatusOr<io::unique_fd> fd =
-        io::connect_to(server_->address(), io::deadline_after(patience));
-    EXPECT_TRUE(fd.ok()) << fd.status();
-    return fd.ok() ? *std::move(fd) : io::unique_fd();
+    io::connection_race race({server_->address()});
+    auto ended = race.next(io::deadline_after(patience));
+    EXPECT_TRUE(ended->socket.ok()) << ended->socket.status();
+    return ended->socket.ok() ? *std::move(ended->socket) : io::unique_fd();
   }
 
   void step_until(const std::function<bool()>& done) {

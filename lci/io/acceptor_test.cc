@@ -17,7 +17,9 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/io/bytes.h"
+#include "lci/io/connection_race.h"
 #include "lci/io/connector.h"
+#include "lci/io/deadline.h"
 #include "lci/io/socket.h"
 #include "lci/testing/no_descriptors/no_descriptors.h"
 
@@ -121,9 +123,9 @@ class acceptor_test : public testing::Test {
   }
 
   unique_fd connect_raw() {
-    auto socket = connect_to(address_, deadline_after(patience));
-    EXPECT_TRUE(socket.ok()) << socket.status();
-    return *std::move(socket);
+    auto ended = connection_race({address_}).next(deadline_after(patience));
+    EXPECT_TRUE(ended->socket.ok()) << ended->socket.status();
+    return *std::move(ended->socket);
   }
 
   void send_raw(const unique_fd& socket, std::string_view bytes) {

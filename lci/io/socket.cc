@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -209,26 +208,6 @@ base::Status connect_result(int fd) {
   if (error != 0) return connect_error(error);
   tune_connection(fd);
   return base::OkStatus();
-}
-
-base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline) {
-  base::StatusOr<std::vector<unique_fd>> begun = begin_connecting(address);
-  base::Status why = begun.status();
-  for (size_t i = 0; begun.ok() && i < begun->size(); ++i) {
-    unique_fd& fd = (*begun)[i];
-    pollfd wait = {fd.get(), POLLOUT, 0};
-    int ready = 0;
-    do {
-      ready = ::poll(&wait, 1, poll_milliseconds(deadline));
-    } while (ready < 0 && errno == EINTR);
-    if (ready == 0) {
-      return base::DeadlineExceededError(base::StrCat("nobody answers at ", address));
-    }
-    why = connect_result(fd.get());
-    if (why.ok()) return std::move(fd);
-  }
-  if (base::IsInvalidArgument(why)) return why;
-  return base::Status(why.code(), base::StrCat("cannot connect to ", address, ": ", why.message()));
 }
 
 void tune_connection(int fd, std::chrono::milliseconds patience) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "lci/base/status.h"
-#include "lci/io/deadline.h"
 #include "lci/io/unique_fd.h"
 
 namespace lci::io {
@@ -35,16 +34,13 @@ base::StatusOr<unique_fd> listen_for_others(std::string_view address);
 // Address of a listening socket, in the form of LCI_BOOT_ADDR.
 base::StatusOr<std::string> local_address(int fd);
 
-// Creates a connected, non-blocking, close-on-exec socket. Unavailable if no socket listens at the
-// address (any more, or yet), DeadlineExceeded if the host does not answer, ResourceExhausted if
-// this process may open no more files.
-base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline);
-
 // Creates a non-blocking, close-on-exec socket for each address of the host, at least one, and
-// begins to connect it. A socket is writable when it is connected or has failed.
+// begins to connect it. A socket is writable when it is connected or has failed. Errors as of
+// connect_result(), InvalidArgument if this is not an address, and ResourceExhausted if this process
+// may open no more files.
 base::StatusOr<std::vector<unique_fd>> begin_connecting(std::string_view address);
-// Whether a socket of begin_connecting() that is writable is connected. Errors as of connect_to(),
-// without the address.
+// Whether a socket of begin_connecting() that is writable is connected. Unavailable if no socket
+// listens at the address (any more, or yet).
 base::Status connect_result(int fd);
 
 // Disables Nagle's algorithm, and ends the connection when the peer's kernel has not answered

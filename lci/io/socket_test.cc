@@ -5,6 +5,8 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
+#include "lci/io/connection_race.h"
+#include "lci/io/deadline.h"
 
 namespace lci::io {
 namespace {
@@ -17,7 +19,8 @@ std::string port_of(const unique_fd& listener) {
 
 base::Status connect(std::string_view host, const std::string& port) {
   const auto deadline = steady::now() + std::chrono::seconds(60);
-  return connect_to(base::StrCat(host, ":", port), deadline).status();
+  connection_race race({base::StrCat(host, ":", port)});
+  return race.next(deadline)->socket.status();
 }
 
 TEST(Socket, TheAddressOfAllInterfacesIsReachedOverBothVersionsOfIp) {

@@ -37,6 +37,17 @@ if why_not=$(can_slurm); then start_slurm 3; else make_hosts; fi
 (export LCI_BOOT=tcp LCI_JOB_ID=by-hand LCI_SIZE=6 && by_hand) > "$work/out" 2> "$work/err"
 check_meeting "by hand"
 
+# The first address of the host of rank 0 is in a network whose packets are dropped on the way from the others.
+on "${hosts[0]}" ip addr del 10.99.0.1/24 dev eth0
+on "${hosts[0]}" ip addr add 10.77.0.1/24 dev eth0
+on "${hosts[0]}" ip addr add 10.99.0.1/24 dev eth0
+on "${hosts[1]}" ip route add 10.77.0.0/24 via 10.99.0.3
+on "${hosts[2]}" ip route add 10.77.0.0/24 via 10.99.0.2
+# At the end of a timeout, ranks would try the other address, too.
+(export LCI_BOOT=tcp LCI_JOB_ID=dropped LCI_SIZE=6 LCI_BOOT_TIMEOUT=10000 && by_hand) > "$work/out" 2> "$work/err"
+check_meeting "dropped packets"
+on "${hosts[0]}" ip addr del 10.77.0.1/24 dev eth0
+
 if [[ -z $why_not ]]; then
   in_slurm srun -N 3 --ntasks-per-node=2 "$meet" > "$work/out" 2> "$work/err" < /dev/null || fail srun
   check_meeting srun
