@@ -89,7 +89,19 @@ void bootstrap_state::admit(int rank, greeting said) {
   who.seen = said;
   who.waiting = std::move(said);
   ++connected_;
+  if (connected_ == 1) output_->waiting();
   if (connected_ == size()) start();
+}
+
+bool bootstrap_state::warn_of_missing(std::chrono::seconds waited) {
+  const auto first = std::find_if(ranks_.begin(), ranks_.end(),
+                                  [](const member& m) { return m.waiting.has_value(); });
+  if (first == ranks_.end()) return false;
+  const auto rank = static_cast<int>(first - ranks_.begin());
+  output_->send(rank, kind::missing, 0,
+                std::make_shared<const std::string>(
+                    start_is_slow(rank, waited, ranks_in(rank_state::absent))));
+  return true;
 }
 
 void bootstrap_state::start() {

@@ -3,6 +3,7 @@
 #ifndef LCI_BOOT_BOOTSTRAP_STATE_H_
 #define LCI_BOOT_BOOTSTRAP_STATE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -41,6 +42,8 @@ class bootstrap_state {
    public:
     // Must not call back into the bootstrap_state.
     virtual void send(int rank, tcp_wire::kind kind, uint32_t request, shared_body body) = 0;
+    // The first rank of a round has arrived.
+    virtual void waiting() = 0;
     // All ranks have arrived, and are told so next.
     virtual void starting() = 0;
 
@@ -58,6 +61,9 @@ class bootstrap_state {
   // Handles any other frame of `rank`. Returns false for an invalid frame: the caller drops the
   // connection.
   bool frame(int rank, tcp_wire::kind what, uint32_t request, std::string_view body);
+  // The ranks that have arrived have waited for so long: warns the first one of them. Returns false
+  // if none waits any more.
+  bool warn_of_missing(std::chrono::seconds waited);
   // The connection of `rank` has ended without a leave frame.
   void lost(int rank);
   // The store, for the launcher: false if the key is there already. Ranks that wait for it get it.

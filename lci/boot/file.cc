@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/file_state.h"
@@ -64,12 +65,7 @@ class file_bootstrap : public bootstrap {
     });
     directory_.unlock();
     if (!joined.ok()) return joined;
-    base::Status started = wait_until(deadline, [this](bool look) -> std::optional<base::Status> {
-      if (state_.all_joined()) return base::OkStatus();
-      const std::vector<int> gone = look ? state_.left_or_died() : state_.left();
-      if (gone.empty()) return std::nullopt;
-      return base::UnavailableError(left_before_start(gone));
-    });
+    base::Status started = wait_for_all(deadline);
     if (base::IsDeadlineExceeded(started)) {
       std::lock_guard<std::mutex> lock(mutex_);
       started = timed_out("the start of the job", position_, default_timeout_,
@@ -166,6 +162,35 @@ class file_bootstrap : public bootstrap {
   }
 
  private:
+  // DeadlineExceeded as wait_until().
+  base::Status wait_for_all(io::steady::time_point deadline) {
+    const io::steady::time_point begin = io::steady::now();
+    for (std::chrono::seconds patience = start_patience;; patience *= 2) {
+      const io::steady::time_point until = std::min(deadline, begin + patience);
+      base::Status started = wait_until(until, [this](bool look) -> std::optional<base::Status> {
+        if (state_.all_joined()) return base::OkStatus();
+        const std::vector<int> gone = look ? state_.left_or_died() : state_.left();
+        if (gone.empty()) return std::nullopt;
+        return base::UnavailableError(left_before_start(gone));
+      });
+      if (until == deadline || !base::IsDeadlineExceeded(started)) return started;
+      warn_of_missing(patience);
+    }
+  }
+
+  // If this rank is the first of those that have joined.
+  void warn_of_missing(std::chrono::seconds waited) {
+    std::vector<int> missing;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      missing = state_.not_joined();
+    }
+    const auto others = static_cast<size_t>(position_.rank);
+    const bool is_first =
+        missing.size() >= others && (others == 0 || missing[others - 1] == position_.rank - 1);
+    if (is_first) LCI_LOG(warn, start_is_slow(position_.rank, waited, missing));
+  }
+
   // The first rank that was lost. If none is known, one that has died, or else the first of `gone`
   // (that others wait for in vain), becomes known.
   std::optional<int> find_lost(const std::vector<int>& gone) {

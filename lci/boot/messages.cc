@@ -53,6 +53,11 @@ base::Status aborted_by(int rank, std::string_view reason) {
                                          ": ", reason));
 }
 
+std::string start_is_slow(int rank, std::chrono::seconds waited, const std::vector<int>& missing) {
+  return base::StrCat("rank ", rank, " has waited ", waited.count(),
+                      " s for the start of the job: ", did_not_arrive(missing), " yet");
+}
+
 std::string did_not_arrive(const std::vector<int>& ranks) {
   return base::StrCat(describe_ranks(ranks), " did not arrive");
 }

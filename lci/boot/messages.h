@@ -29,6 +29,11 @@ base::Status already_put(std::string_view call);
 base::Status already_entered(std::string_view call);
 base::Status aborted_by(int rank, std::string_view reason);  // rank -1: the launcher
 
+// How long ranks wait for the start of the job until they say so.
+constexpr std::chrono::seconds start_patience{10};
+// The warning of `rank`, the first of those that wait, so that each job has one.
+std::string start_is_slow(int rank, std::chrono::seconds waited, const std::vector<int>& missing);
+
 // The details of timed_out.
 std::string did_not_arrive(const std::vector<int>& ranks);
 std::string did_not_appear();

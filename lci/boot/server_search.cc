@@ -3,11 +3,9 @@
 #include <string_view>
 #include <utility>
 
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_helper.h"
-#include "lci/io/deadline.h"
 #include "lci/io/reachable.h"
 
 namespace lci::boot {
@@ -85,10 +83,6 @@ class by_file final : public server_search {
                                                        : io::existing_file::replace);
     }
     has_found_ = has_found_ || found.ok();
-    if (!has_found_ && !has_warned_ && io::steady::now() - begin_ > patience) {
-      has_warned_ = true;
-      LCI_LOG(warn, "rank ", position_.rank, " waits for rank 0 to write the file ", path_, remedy);
-    }
     // Rank 0 may replace what another process has left there.
     return found.ok() ? at(*found) : base::UnavailableError(found.status().message());
   }
@@ -109,7 +103,6 @@ class by_file final : public server_search {
   }
 
  private:
-  static constexpr std::chrono::seconds patience{5};
   static constexpr std::string_view remedy =
       " (if the machines do not share that directory, set LCI_BOOT_DIR to one that they share, or "
       "LCI_BOOT_ADDR and LCI_BOOT_TOKEN)";
@@ -149,12 +142,10 @@ class by_file final : public server_search {
 
   const job_position position_;
   const std::string path_;
-  server_place own_;    // of this rank's server; no address: it does not run
-  std::string seen_;    // the token of the last place
-  std::string absent_;  // the token of a place without a server
-  const io::steady::time_point begin_ = io::steady::now();
+  server_place own_;        // of this rank's server; no address: it does not run
+  std::string seen_;        // the token of the last place
+  std::string absent_;      // the token of a place without a server
   bool has_found_ = false;  // has read the file
-  bool has_warned_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lci/base/error_text.h"
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
 #include "lci/boot/messages.h"
@@ -254,6 +255,9 @@ bool tcp_channel::take_frame(const io::frame_header& header, std::string_view bo
     case tcp_wire::kind::refused:
       end(base::PermissionDeniedError(
           base::StrCat("the job's server refuses this process: ", body)));
+      return true;
+    case tcp_wire::kind::missing:
+      LCI_LOG(warn, body);
       return true;
     case tcp_wire::kind::proof:
       break;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
@@ -228,16 +229,22 @@ void pause(int attempts, int size) {
   nanosleep(&nap, nullptr);
 }
 
-// For how long a server may be silent. One that may be elsewhere is looked for again.
-io::steady::duration patience_of(int attempts, bool is_fixed, io::steady::time_point deadline) {
-  if (is_fixed) return deadline - io::steady::now();
-  return std::chrono::seconds(1 << std::min(attempts, 5));
+// For how long an attempt waits for a server, at most until the deadline of the start.
+struct patience {
+  io::steady::duration with_connection;
+  io::steady::duration with_proof;
+};
+
+// A server that may be elsewhere is looked for again. `attempts`: at a server.
+patience patience_of(int attempts, const server_search& search, io::steady::duration left) {
+  const io::steady::duration more_each_time = std::chrono::seconds(1 << std::min(attempts, 5));
+  return {search.is_served() ? left : more_each_time, search.is_fixed() ? left : more_each_time};
 }
 
 // Until when a server must have proved itself.
-io::steady::time_point proof_time(io::steady::duration patience, io::steady::time_point deadline) {
+io::steady::time_point proof_time(io::steady::duration wait, io::steady::time_point deadline) {
   const io::steady::time_point now = io::steady::now();
-  if (now + patience < deadline) return now + patience;
+  if (now + wait < deadline) return now + wait;
   // At the end of its time, a rank still learns from the server which ranks are missing.
   return std::max(deadline, now + tcp_channel::default_grace);
 }
@@ -258,17 +265,17 @@ bool is_final(outcome how, const server_search& search) {
 
 // Tries the addresses of a place. The error names all that have failed.
 attempt try_place(const tcp_client_options& options, const server_place& place,
-                  const std::string& node, io::steady::duration patience,
-                  io::steady::time_point deadline, const server_search& search) {
+                  const std::string& node, const patience& wait, io::steady::time_point deadline,
+                  const server_search& search) {
   attempt last;
   std::string errors;
   io::connection_race race(place.addresses);
-  io::steady::time_point connect_by = io::steady::now() + patience;
+  io::steady::time_point connect_by = io::steady::now() + wait.with_connection;
   while (auto ended = race.next(std::min(connect_by, deadline))) {
     const bool is_connected = ended->socket.ok();
     const io::steady::time_point asked = io::steady::now();
     attempt made = try_once(options, std::move(ended->socket), place.token, node,
-                            proof_time(patience, deadline), deadline);
+                            proof_time(wait.with_proof, deadline), deadline);
     // A silent server takes no time from the other addresses.
     connect_by += io::steady::now() - asked;
     if (made.how == outcome::entered) return made;
@@ -285,25 +292,33 @@ attempt try_place(const tcp_client_options& options, const server_place& place,
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& options,
                                                    server_search& search) {
+  const io::steady::time_point begin = io::steady::now();
   const io::steady::time_point deadline = io::deadline_after(options.timeout);
   const std::string node = node_name();
+  bool has_warned = false;
+  int at_servers = 0;
   for (int attempts = 0;; ++attempts) {
     const base::StatusOr<server_place> place = search.look();
     attempt made;
     if (place.ok()) {
-      const auto patience = patience_of(attempts, search.is_fixed(), deadline);
-      made = try_place(options, *place, node, patience, deadline, search);
+      const patience wait = patience_of(at_servers++, search, deadline - io::steady::now());
+      made = try_place(options, *place, node, wait, deadline, search);
       if (made.how == outcome::entered) return std::move(made.result);
       if (made.how != outcome::connection_lost) search.is_not_there();
     } else {
       const bool not_yet = base::IsUnavailable(place.status());
       made = {not_yet ? outcome::nobody_listens : outcome::failed, place.status()};
     }
-    if (is_final(made.how, search) || io::steady::now() >= deadline) {
-      const base::Status& why = made.result.status();
-      return base::Status(why.code(), base::StrCat("tcp bootstrap of rank ", options.position.rank,
-                                                   " of ", options.position.size, ": ",
-                                                   why.message(), search.hint(made.how)));
+    const base::Status& why = made.result.status();
+    const std::string text =
+        base::StrCat("rank ", options.position.rank, " of ", options.position.size, ": ",
+                     why.message(), search.hint(made.how));
+    const io::steady::time_point now = io::steady::now();
+    if (is_final(made.how, search) || now >= deadline) {
+      return base::Status(why.code(), base::StrCat("tcp bootstrap of ", text));
+    }
+    if (now - begin >= start_patience && !std::exchange(has_warned, true)) {
+      LCI_LOG(warn, "still looking for the job: tcp bootstrap of ", text);
     }
     pause(attempts, options.position.size);
   }

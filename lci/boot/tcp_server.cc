@@ -1,5 +1,8 @@
 #include "lci/boot/tcp_server.h"
 
+#include <poll.h>
+#include <sys/timerfd.h>
+
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -31,6 +34,7 @@ class server final : public tcp_server,
   server(std::string address, const options& job)
       : address_(std::move(address)),
         on_start_(job.on_start),
+        patience_(job.patience),
         job_(job.size, job.job_id, this),
         ranks_(static_cast<size_t>(job.size)) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -163,16 +167,44 @@ class server final : public tcp_server,
     ranks_[static_cast<size_t>(rank)].send(what, request, std::move(body));
   }
 
+  void waiting() override { warn_after(patience_, patience_); }
+
   void starting() override {
+    stop_warning();
     if (on_start_) on_start_();
+  }
+
+  // Warns in `wait` that ranks have waited for `waited`, and so on. Not by a timer of the loop, since
+  // poll_fd() does not become readable for these. Without a descriptor, there is no warning.
+  void warn_after(std::chrono::milliseconds wait, std::chrono::milliseconds waited) {
+    stop_warning();
+    timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (!timer_) return;
+    itimerspec once = {};
+    once.it_value.tv_sec = wait.count() / 1000;
+    once.it_value.tv_nsec = wait.count() % 1000 * 1'000'000;
+    ::timerfd_settime(timer_.get(), 0, &once, nullptr);
+    warning_ = loop_.watch(timer_.get(), POLLIN, [this, waited] {
+      stop_warning();
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited);
+      if (job_.warn_of_missing(seconds)) warn_after(waited, 2 * waited);
+    });
+  }
+
+  void stop_warning() {
+    loop_.forget(std::exchange(warning_, 0));
+    timer_.reset();
   }
 
   const std::string address_;
   const std::function<void()> on_start_;
+  const std::chrono::milliseconds patience_;
   io::event_loop loop_;
   bootstrap_state job_;
   std::vector<member> ranks_;
   std::vector<int> leaving_;
+  io::unique_fd timer_;  // of the next warning
+  io::event_loop::id warning_ = 0;
   std::optional<io::acceptor> acceptor_;
 };
 

@@ -4,6 +4,7 @@
 #ifndef LCI_BOOT_TCP_SERVER_H_
 #define LCI_BOOT_TCP_SERVER_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap_state.h"
+#include "lci/boot/messages.h"
 #include "lci/boot/rank_state.h"
 #include "lci/io/unique_fd.h"
 
@@ -44,6 +46,9 @@ class tcp_server {
     // Called by step() at the start of each round: all ranks have arrived, and none has been told
     // so. May be empty.
     std::function<void()> on_start;
+    // How long ranks wait for the others until the first of them is warned, then twice as long, and
+    // so on.
+    std::chrono::milliseconds patience = start_patience;
   };
 
   using rank_state = boot::rank_state;

@@ -77,12 +77,14 @@ struct reply {
 // A server and connections to it, in one thread: the server steps whenever a connection waits.
 class tcp_server_test : public testing::Test {
  protected:
-  void listen(int size, const std::string& secret = token) {
+  void listen(int size, const std::string& secret = token,
+              std::chrono::milliseconds wait = start_patience) {
     tcp_server::options options;
     options.bind_address = "127.0.0.1:0";
     options.size = size;
     options.token = secret;
     options.job_id = "prefix";
+    options.patience = wait;
     base::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -528,6 +530,23 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
 }
 
 // As when the server was stopped meanwhile.
+// poll_fd() is readable when it is time.
+TEST_F(tcp_server_test, the_first_rank_that_waits_is_warned_again_and_again) {
+  listen(4, token, std::chrono::milliseconds(1));
+  const io::unique_fd second = join(2, 4);
+  for (int i = 0; i < 3; ++i) {
+    const reply warning = receive_frame(second);
+    EXPECT_EQ(warning.what, kind::missing);
+    EXPECT_THAT(warning.payload, HasSubstr("ranks 0, 1, 3 did not arrive yet"));
+  }
+  const io::unique_fd first = join(1, 4);
+  EXPECT_THAT(receive_frame(first).payload, HasSubstr("ranks 0, 3 did not arrive yet"));
+  const io::unique_fd others[] = {join(0, 4), join(3, 4)};
+  expect_welcome(others[1]);
+  send(others[1], frame(kind::put, 2, text_body({"key", "value"})));
+  EXPECT_EQ(receive_frame(others[1]).what, kind::reply);
+}
+
 TEST_F(tcp_server_test, a_rank_that_left_before_its_replies_were_written_has_left) {
   listen(2);
   std::vector<io::unique_fd> ranks;

@@ -15,6 +15,7 @@
 //   reply            to rank    u8 code, then as above, or the error's text; before that of
 //                               `unavailable`: u32, the first rank that is lost
 //   aborted          to rank    u32 rank (no_rank: the launcher), the reason   (request is 0)
+//   missing          to rank    a warning: the start takes long, and why       (request is 0)
 //
 //   welcome     u32 local rank, u32 local size, text job id
 //   text        as in lci/io/bytes.h; a text that ends a body and is described above in words ("the
@@ -34,7 +35,7 @@
 namespace lci::boot::tcp_wire {
 
 // The magic is the bytes L C I B.
-constexpr io::protocol protocol = {0x4249434c, 3, "bootstrap", "a bootstrap server of LCI"};
+constexpr io::protocol protocol = {0x4249434c, 4, "bootstrap", "a bootstrap server of LCI"};
 constexpr uint32_t no_rank = 0xffffffff;
 
 enum class kind : uint8_t {
@@ -47,6 +48,7 @@ enum class kind : uint8_t {
   leave = 8,
   reply = 16,
   aborted = 17,
+  missing = 18,
   challenge = io::handshake_kind::challenge,
   proof = io::handshake_kind::proof,
   hello = io::handshake_kind::hello,

@@ -87,6 +87,7 @@ class job final : boot::bootstrap_state::output {
             boot::bootstrap_state::shared_body body) override {
     check((rank == 0 || rank == 1) && body != nullptr);
   }
+  void waiting() override {}
   void starting() override {}
 
   boot::bootstrap_state state_{2, "job", this};

@@ -58,11 +58,12 @@ if [[ -z $why_not ]]; then
 
   # Homes that the hosts do not share.
   own_home='HOME=$HOME/$SLURMD_NODENAME && mkdir -p "$HOME" && exec "$0"'
-  LCI_BOOT_TIMEOUT=6 in_slurm srun -N 2 -n 2 sh -c "$own_home" "$meet" > "$work/out" 2> "$work/err" < /dev/null &&
+  LCI_BOOT_TIMEOUT=12 in_slurm srun -N 2 -n 2 sh -c "$own_home" "$meet" > "$work/out" 2> "$work/err" < /dev/null &&
     fail "srun with two homes"
-  says err "lci warn: rank 1 waits for rank 0 to write the file $HOME/${hosts[1]}/.cache/lci/start-"
+  says err "lci warn: rank 0 has waited 10 s for the start of the job: rank 1 did not arrive yet"
+  says err "lci warn: still looking for the job: .*rank 1 of 2: $HOME/${hosts[1]}/.cache/lci/start-.*: No such file"
   says err "rank 1 of 2: $HOME/${hosts[1]}/.cache/lci/start-.*: No such file.*set LCI_BOOT_DIR to one that they share"
-  says err "rank 1 did not arrive within 6000 ms; rank 0 has said in the file $HOME/${hosts[0]}/.cache/lci/start-"
+  says err "rank 1 did not arrive within 12000 ms; rank 0 has said in the file $HOME/${hosts[0]}/.cache/lci/start-"
   LCI_BOOT_DIR=$work/shared in_slurm srun -N 3 --ntasks-per-node=2 sh -c "$own_home" "$meet" \
     > "$work/out" 2> "$work/err" < /dev/null || fail "srun with a directory"
   check_meeting "srun with a directory"
