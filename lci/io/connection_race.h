@@ -58,8 +58,8 @@ class connection_race {
 
   const std::vector<std::string> addresses_;
   const std::chrono::milliseconds stagger_;
-  size_t begun_ = 0;  // addresses
-  steady::time_point next_begin_;
+  size_t begun_ = 0;               // addresses
+  steady::time_point next_begin_;  // not before
   std::vector<runner> runners_;
 };
 
