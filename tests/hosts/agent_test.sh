@@ -116,6 +116,9 @@ run 1 --launch-agent 'sh -c "read x" %h' -H a,b "$meet"
 says err 'no lcrun was started there'
 run 1 --launch-agent 'sh -c "sleep 1000" %h' --start-timeout 1 -H a,b "$meet"
 says err 'not there after --start-timeout \(1 s\): a, b'
+run 1 --launch-agent 'sh -c "sleep 1000" %h' --start-timeout 11 -H a,b "$meet"
+says err 'not there after 10 s: a, b; it must reach this lcrun at .*; waiting until --start-timeout \(11 s\)'
+says err 'not there after --start-timeout \(11 s\): a, b'
 for arguments in "-H a:0" "-H -oProxyCommand=x" "-f /no/such/file" "--nnodes 3" "-H a,b --nnodes 3" "-H a --ppn 1 -n 2" \
   "-H a --boot file" "-H a --stdin 1" "--node-rank 0" "--node-rank 0 --nnodes 2 --rdzv-endpoint 127.0.0.1:0 -n 2" \
   "--node-rank 1" "--node-rank 2 --nnodes 2 -n 2 --report-uri x"; do

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -98,7 +99,8 @@ class remote_rank_group final : public rank_group,
   void agent_ended(int node, const std::string& how) override;
 
   void assign_ranks();
-  void start_is_late();
+  void wait_for_hosts(std::chrono::milliseconds patience);
+  std::string missing_hosts() const;
   // Handle a frame of host `node`. Return false if it is invalid.
   bool take(size_t node, const wire::output& frame);
   bool take(size_t node, const wire::input_taken& frame);
@@ -129,13 +131,16 @@ class remote_rank_group final : public rank_group,
   bool ending_ = false;     // finish() runs
   size_t input_window_ = wire::window;
   std::unique_ptr<standard_input> input_;  // null: no rank reads it, or the rank has ended
-  io::event_loop::id start_timer_ = 0;
+  io::steady::time_point begin_;           // of the start
+  io::event_loop::id start_timer_ = 0;     // while hosts are awaited
 };
 
 // Start.
 
 void remote_rank_group::start() {
-  start_timer_ = loop_->at(io::steady::now() + options_.start_timeout, [this] { start_is_late(); });
+  constexpr std::chrono::seconds patience{10};
+  begin_ = io::steady::now();
+  wait_for_hosts(patience);
   wire::launch_request request = launch_request_of(options_, 0);
   request.token = plan_.token;
   request.addresses = addresses_;
@@ -147,18 +152,30 @@ void remote_rank_group::start() {
   }
 }
 
-void remote_rank_group::start_is_late() {
-  start_timer_ = 0;
-  if (ranks_assigned_ || cancelled_) return;
+// Warns of hosts that have not connected after `patience`, and so on, until --start-timeout.
+void remote_rank_group::wait_for_hosts(std::chrono::milliseconds patience) {
+  const std::chrono::milliseconds most = options_.start_timeout;
+  start_timer_ = loop_->at(begin_ + std::min(patience, most), [this, patience, most] {
+    start_timer_ = 0;
+    if (ranks_assigned_ || cancelled_) return;
+    if (patience >= most) {
+      to_->failed(failed_exit_code, base::StrCat("not there after --start-timeout (",
+                                                 most.count() / 1000, " s): ", missing_hosts()));
+      return;
+    }
+    to_->message(base::StrCat("not there after ", patience.count() / 1000, " s: ", missing_hosts(),
+                              "; waiting until --start-timeout (", most.count() / 1000, " s)"));
+    wait_for_hosts(2 * patience);
+  });
+}
+
+std::string remote_rank_group::missing_hosts() const {
   std::vector<std::string> missing;
   for (const host_state& host : hosts_) {
     if (host.now == phase::awaited) missing.push_back(host.name);
   }
-  to_->failed(
-      failed_exit_code,
-      base::StrCat("not there after --start-timeout (", options_.start_timeout.count() / 1000,
-                   " s): ", base::StrJoin(missing, ", "), "; it must reach this lcrun at ",
-                   base::StrJoin(addresses_, " or ")));
+  return base::StrCat(base::StrJoin(missing, ", "), "; it must reach this lcrun at ",
+                      base::StrJoin(addresses_, " or "));
 }
 
 std::string remote_rank_group::admit(const std::shared_ptr<io::framed_connection>& peer, uint32_t,
