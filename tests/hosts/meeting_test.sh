@@ -22,14 +22,28 @@ check_meeting() {
 
 not_checked() { echo "NOT CHECKED: $*"; }
 
-# Each host starts its two ranks.
+# Host $1, 0 to 2, starts its two ranks.
+start_two() {
+  as_machine "${hosts[$1]}" sh -c 'LCI_RANK=$1 "$0" & LCI_RANK=$2 "$0" & wait' "$meet" $((2 * $1)) $((2 * $1 + 1)) \
+    < /dev/null
+}
+
 by_hand() {
-  local i
-  for i in 0 1 2; do
-    as_machine "${hosts[i]}" sh -c 'LCI_RANK=$1 "$0" & LCI_RANK=$2 "$0" & wait' "$meet" $((2 * i)) $((2 * i + 1)) \
-      < /dev/null &
-  done
-  wait
+  start_two 0 & start_two 1 & start_two 2 & wait
+}
+
+# Waits until a line of file $1 matches $2.
+wait_for_line() {
+  until grep -qs -- "$2" "$1"; do read -rt 0.02 < <(:) || :; done
+}
+
+# On host $1, a server at address $2 that takes connections and says nothing.
+start_mute_server() {
+  on "$1" python3 -c 'import signal, socket, sys
+server = socket.create_server((sys.argv[1], int(sys.argv[2])))
+print("listens", flush=True)
+signal.pause()' "${2%:*}" "${2##*:}" > "$work/mute.$1" &
+  wait_for_line "$work/mute.$1" listens
 }
 
 if why_not=$(can_slurm); then start_slurm 3; else make_hosts; fi
@@ -46,6 +60,27 @@ on "${hosts[2]}" ip route add 10.77.0.0/24 via 10.99.0.2
 # At the end of a timeout, ranks would try the other address, too.
 (export LCI_BOOT=tcp LCI_JOB_ID=dropped LCI_SIZE=6 LCI_BOOT_TIMEOUT=10000 && by_hand) > "$work/out" 2> "$work/err"
 check_meeting "dropped packets"
+
+# The other hosts have that address, too, as those with containers have one in common, and another server at that port.
+(
+  export LCI_BOOT=tcp LCI_JOB_ID=mute LCI_SIZE=6 LCI_BOOT_TIMEOUT=10000
+  start_two 0 &
+  file=$HOME/.cache/lci/start-LCI_RANK.mute
+  wait_for_line "$file" 10.77.0.1
+  address=$(grep 10.77.0.1 "$file")
+  for i in 1 2; do
+    on "${hosts[i]}" ip addr add 10.77.0.1/32 dev lo
+    start_mute_server "${hosts[i]}" "$address"
+  done
+  start_two 1 & start_two 2 & wait -n && wait -n && wait -n
+) > "$work/out" 2> "$work/err"
+check_meeting "a mute server"
+for i in 1 2; do
+  for pid in $(ip netns pids "${hosts[i]}"); do
+    if [[ $(< "/proc/$pid/comm") == python3 ]]; then kill "$pid"; fi
+  done
+  on "${hosts[i]}" ip addr del 10.77.0.1/32 dev lo
+done
 on "${hosts[0]}" ip addr del 10.77.0.1/24 dev eth0
 
 if [[ -z $why_not ]]; then
