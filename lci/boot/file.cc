@@ -180,15 +180,12 @@ class file_bootstrap : public bootstrap {
 
   // If this rank is the first of those that have joined.
   void warn_of_missing(std::chrono::seconds waited) {
-    std::vector<int> missing;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      missing = state_.not_joined();
-    }
-    const auto others = static_cast<size_t>(position_.rank);
-    const bool is_first =
-        missing.size() >= others && (others == 0 || missing[others - 1] == position_.rank - 1);
-    if (is_first) LCI_LOG(warn, start_is_slow(position_.rank, waited, missing));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::vector<file_state::member>& all = state_.members();
+    const auto first =
+        std::find_if(all.begin(), all.end(), [](const file_state::member& m) { return m.joined; });
+    if (first - all.begin() != position_.rank) return;
+    LCI_LOG(warn, start_is_slow(position_.rank, waited, state_.not_joined()));
   }
 
   // The first rank that was lost. If none is known, one that has died, or else the first of `gone`

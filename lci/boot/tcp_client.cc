@@ -309,16 +309,17 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
       const bool not_yet = base::IsUnavailable(place.status());
       made = {not_yet ? outcome::nobody_listens : outcome::failed, place.status()};
     }
-    const base::Status& why = made.result.status();
-    const std::string text =
-        base::StrCat("rank ", options.position.rank, " of ", options.position.size, ": ",
-                     why.message(), search.hint(made.how));
     const io::steady::time_point now = io::steady::now();
-    if (is_final(made.how, search) || now >= deadline) {
-      return base::Status(why.code(), base::StrCat("tcp bootstrap of ", text));
-    }
-    if (now - begin >= start_patience && !std::exchange(has_warned, true)) {
-      LCI_LOG(warn, "still looking for the job: tcp bootstrap of ", text);
+    const bool is_over = is_final(made.how, search) || now >= deadline;
+    if (is_over || (now - begin >= start_patience && !has_warned)) {
+      const base::Status& why = made.result.status();
+      const base::Status failure(
+          why.code(),
+          base::StrCat("tcp bootstrap of rank ", options.position.rank, " of ",
+                       options.position.size, ": ", why.message(), search.hint(made.how)));
+      if (is_over) return failure;
+      LCI_LOG(warn, "still looking for the job: ", failure.message());
+      has_warned = true;
     }
     pause(attempts, options.position.size);
   }
