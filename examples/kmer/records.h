@@ -46,7 +46,7 @@ void parse_fasta(absl::string_view text, size_t begin, int k, packed_reads* read
 // Parses whole records of four lines. Throws text_error.
 void parse_fastq(absl::string_view text, packed_reads* reads, read_counts* counts);
 
-// Offset of the first record that begins at or after `from`, npos if that takes more text to tell.
+// Offset of the first record that begins at or after `from`, npos if only more text can show that.
 // With `at_end`, there is no more text, and the answer can be text.size(). A record begins with a
 // line whose first letter is '@' and whose next but one has '+' as its first: a quality line can
 // begin with '@' too, but the next but one after it holds bases, which never begin with '+'.

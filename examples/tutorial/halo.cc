@@ -1,5 +1,5 @@
 // Diffusion on a ring of cells, which is divided among the ranks. Each step needs a cell of either
-// neighbor, which that neighbor puts where it is needed. Signals tell when it has arrived.
+// neighbor, which that neighbor puts where it is needed. Signals say when it has arrived.
 //   lcrun -n 4 halo
 #include <cmath>
 #include <cstddef>

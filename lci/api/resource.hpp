@@ -49,7 +49,7 @@ namespace lci {
 /// The base of all handles. A handle refers to a resource and does not own it: the program frees
 /// each resource that it has allocated, and `free_x(&handle)` empties that one handle; copies of
 /// the handle stay as they are. An operation on a handle whose resource has been freed throws
-/// std::invalid_argument where the library can still tell. The getters of attributes throw
+/// std::invalid_argument where the library still recognizes it. The getters of attributes throw
 /// std::invalid_argument if the handle is empty.
 template <class Impl>
 class resource_handle {

@@ -44,7 +44,7 @@ class bootstrap_state {
     virtual void send(int rank, tcp_wire::kind kind, uint32_t request, shared_body body) = 0;
     // The first rank of a round has arrived.
     virtual void waiting() = 0;
-    // All ranks have arrived, and are told so next.
+    // All ranks have arrived, and get their replies next.
     virtual void starting() = 0;
 
    protected:

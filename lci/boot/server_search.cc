@@ -52,10 +52,10 @@ class of_rank_0 final : public server_search {
   }
 
   std::string hint(outcome last) const override {
-    if (!has_no_server(last)) return "";
-    if (position_.rank == 0) {
+    if (position_.rank == 0 && (has_no_server(last) || last == outcome::other_protocol)) {
       return is_in_use_ ? "; the address was in use already, choose another port" : "";
     }
+    if (!has_no_server(last)) return "";
     return place_.token.empty()
                ? "; rank 0 serves this address: is it running, is LCI_BOOT_ADDR the same, and, if "
                  "it is on another machine, is LCI_BOOT_TOKEN set in all ranks?"

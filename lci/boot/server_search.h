@@ -15,7 +15,8 @@ namespace lci::boot {
 enum class outcome {
   entered,
   nobody_listens,
-  other_server,     // what answers is no server of LCI, or does not answer
+  other_protocol,   // what answers is no server of LCI, or one of another release
+  other_server,     // what listens there does not answer
   wrong_token,      // what answers is the server of another job
   connection_lost,  // without an answer: the server made room among its unauthenticated peers, or it
                     // is the helper of the previous program, which is just ending

@@ -181,6 +181,7 @@ attempt try_once(const tcp_client_options& options, base::StatusOr<io::unique_fd
   const base::Status proved = channel->authenticate(token, proof_by);
   if (base::IsUnavailable(proved)) return {outcome::connection_lost, proved};
   if (base::IsPermissionDenied(proved)) return {outcome::wrong_token, proved};
+  if (base::IsFailedPrecondition(proved)) return {outcome::other_protocol, proved};
   if (!proved.ok()) return {outcome::other_server, proved};
   const bool place_known = position.local_size > 0;
   tcp_wire::hello hello;
@@ -255,6 +256,7 @@ bool is_final(outcome how, const server_search& search) {
       return false;
     case outcome::nobody_listens:
       return search.is_served();
+    case outcome::other_protocol:
     case outcome::other_server:
     case outcome::wrong_token:
       return search.is_fixed();

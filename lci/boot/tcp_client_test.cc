@@ -26,6 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 using boot_ptr = std::unique_ptr<bootstrap>;
 
 tcp_client_options options_for(const std::string& address, int rank, int size,
@@ -122,6 +123,21 @@ TEST(tcp_client, refuses_what_is_not_a_server_of_its_version) {
   const base::Status version = status_with(nullptr, newer);
   EXPECT_TRUE(base::IsFailedPrecondition(version)) << version;
   EXPECT_THAT(std::string(version.message()), HasSubstr("version 42"));
+  // Both errors say what to do; the launcher is running.
+  for (const base::Status& each : {other, version}) {
+    EXPECT_THAT(std::string(each.message()), Not(HasSubstr("still running"))) << each;
+  }
+}
+
+TEST(tcp_client, asks_for_the_launcher_if_nobody_listens) {
+  std::string address;
+  {
+    const io::unique_fd listener = io::listen_on("127.0.0.1:0").value();
+    address = io::local_address(listener.get()).value();
+  }
+  const base::Status status = connect_tcp_bootstrap(options_for(address, 0, 2)).status();
+  EXPECT_TRUE(base::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is the launcher still running?"));
 }
 
 // The proof is mutual: a process that happens to listen there, or was put there, is not the server.

@@ -43,8 +43,8 @@ class tcp_server {
     // Prefix of bootstrap::job_id(), [A-Za-z0-9_-]; the first 14 characters are used. If empty, a
     // random id is made.
     std::string job_id;
-    // Called by step() at the start of each round: all ranks have arrived, and none has been told
-    // so. May be empty.
+    // Called by step() at the start of each round: all ranks have arrived, and none has its reply
+    // yet. May be empty.
     std::function<void()> on_start;
     // How long ranks wait for the others until the first of them is warned, then twice as long, and
     // so on.

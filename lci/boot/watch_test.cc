@@ -83,7 +83,7 @@ TEST_P(watch, ends_when_it_is_woken_or_late_and_goes_on_afterwards) {
   });
 }
 
-// A thread that watches reads the replies of others, too, and wakes when it is told to.
+// A thread that watches reads the replies of others, too, and wakes when it is asked to.
 TEST_P(watch, does_not_keep_other_threads_waiting) {
   test_job job(GetParam(), size());
   job.run([](bootstrap& boot) {

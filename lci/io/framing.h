@@ -68,7 +68,7 @@ class frame_reader {
   // next call of add(). A frame whose body exceeds `max_body` is invalid as soon as its header has
   // arrived.
   item next(uint64_t max_body, frame_header* header, std::string_view* body);
-  // FailedPrecondition: another protocol, or another version; the message tells what to do.
+  // FailedPrecondition: another protocol, or another version; the message says what to do.
   // InvalidArgument: a malformed frame.
   const base::Status& error() const { return error_; }
 

@@ -117,7 +117,7 @@ TEST(framing, another_protocol_is_an_error) {
   }
 }
 
-// The preamble is reported, so that the other end can be told this version.
+// The preamble is reported, so that the other end can get a notice of this version.
 TEST(framing, another_version_is_an_error_after_the_preamble) {
   for (const char version : {'\0', '\6', '\10', '\x63'}) {
     std::string bytes = preamble();

@@ -89,8 +89,8 @@ class device {
   //                will make room.
   //   fatal        op.rank has failed (poll has returned or will return a completion of kind
   //                peer_failed) or has ended its device; or, for put and get, the remote memory is
-  //                not accessible (not registered or out of its bounds, where the network can
-  //                tell). The caller can rely on no effect.
+  //                not accessible (not registered or out of its bounds, where the network finds
+  //                that). The caller can rely on no effect.
   // The caller ensures, and this path does not check: 0 <= rank < size, sizes within limits(rank),
   // registrations that cover the buffers, a non-null buffer where size > 0. Order: injected sends
   // and sends from one thread to one rank through one device arrive in the order posted. The bytes
@@ -154,7 +154,7 @@ class device {
   virtual error_t poll(completion* out, size_t max, size_t* count) = 0;
 
   // A glance that costs less than a poll and takes no lock: true while a poll would most probably
-  // find nothing. Always false on a network that cannot tell. A caller may replace polls by glances
+  // find nothing. Always false on a network that cannot know. A caller may replace polls by glances
   // that are true, but not all: one in polls_per_look must be a poll, which also looks at what a
   // glance does not see. Thread safety: any thread at any time.
   bool seems_idle() const {
@@ -176,14 +176,14 @@ class device {
   virtual bool drained() = 0;
 
   // Whether that rank has ended its device, so that nothing more comes from it. May be false for a
-  // while longer, and is always false for a rank that has failed and on a network that cannot tell.
+  // while longer, and is always false for a rank that has failed and on a network that cannot know.
   // Makes no progress. Thread safety: any thread at any time. Off the fast path.
   virtual bool has_left(int /*rank*/) { return false; }
 
   // Whether the process of that rank has ended or is about to, as a look from outside shows now.
-  // Asked after an operation to the rank has failed, to tell a dead rank, which poll() reports
-  // later, from a wrong access. False on a network that cannot tell. Thread safety: any thread at
-  // any time. Off the fast path.
+  // Asked after an operation to the rank has failed, to distinguish a dead rank, which poll()
+  // reports later, from a wrong access. False on a network that cannot know. Thread safety: any
+  // thread at any time. Off the fast path.
   virtual bool has_died(int /*rank*/) { return false; }
 
   // For a thread that sleeps instead of polling in vain. Off the fast path.

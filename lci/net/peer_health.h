@@ -128,7 +128,7 @@ class peer_health {
   const clock::duration check_interval_;
   clock::time_point last_check_;
   // In the order of suspicion. Peers that have said bye since then stay until the next confirm().
-  // (Of all lists, this one tells with one load that it is empty.)
+  // (A forward_list needs only one load to find that it is empty.)
   std::forward_list<suspicion> suspects_;
 };
 

@@ -268,7 +268,7 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
     shared_words words(self);
     const auto largest_tag = static_cast<tag_t>(self.runtime.get_attr_max_imm_tag());
     for (const tag_t tag : {tag_t{3}, largest_tag + 1}) {
-      // The target is told after the operation.
+      // The target is notified after the operation.
       const status_t status = self.end_of(
           accepted(post_atomic_x(self.to, atomic_op_t::add, 1, 8, self.sync, 0, words.of(self.to))
                        .remote_comp(self.rcomp)

@@ -107,8 +107,8 @@ TEST_P(ProgressThread, IsWokenForWhatABurstLeavesBehind) {
   });
 }
 
-// While nothing comes it polls once behind each sleep; and where it would be told of what comes, it
-// sleeps as long as it may.
+// A thread without work polls once after each sleep. On a network with events, it sleeps as long as
+// it may.
 TEST_P(ProgressThread, ThatHasNothingToDoSleeps) {
   run_ranks([](rank_under_test& self) {
     constexpr uint64_t enough = 10;

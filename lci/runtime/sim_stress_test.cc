@@ -187,7 +187,7 @@ TEST(SimStress, ALostRankEndsWhatNeedsItAndNothingElse) {
       net::sim::fabric_of(*impl->default_net_context()->net)->lose(victim);
     } else {
       while (failures == 0) progress();
-      EXPECT_EQ(failures, 1) << "told once";
+      EXPECT_EQ(failures, 1) << "reported once";
       // Everything that needed the lost rank ends, one way or the other.
       while (ended_count.count < posted) progress();
       while (collective_count.count < 1) progress();

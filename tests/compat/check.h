@@ -82,7 +82,7 @@ lci::status_t complete(const Op& op, lci::comp_t sync) {
   return wait(sync);
 }
 
-// Bytes that tell where they belong.
+// Bytes that show where they belong.
 inline char byte_of(int rank, size_t position) {
   return static_cast<char>((static_cast<size_t>(rank) * 37 + position * 7 + position / 251) & 0x7f);
 }

@@ -112,7 +112,7 @@ void test_reduce(lci::comp_t sync) {
   }
 }
 
-// A barrier holds every rank until all are there, blocking or told to each kind of object.
+// A barrier holds every rank until all are there, blocking or with each kind of completion object.
 void test_barrier() {
   lci::barrier();
   lci::comp_t counter = lci::alloc_counter();

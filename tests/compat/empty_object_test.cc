@@ -49,7 +49,7 @@ void test_registration() {
           compat::complete(lci::post_am_x(to, &value, sizeof(value), sync, nobody).tag(tag), sync);
       EXPECT(status.is_done());
     }
-    // The bytes of a put arrive, with and without somebody to tell.
+    // The bytes of a put arrive, with and without a remote completion object.
     const lci::status_t put =
         compat::complete(lci::post_put_x(to, &value, sizeof(value), sync, 0, rmrs[index_of(to)])
                              .tag(4)

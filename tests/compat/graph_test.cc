@@ -200,7 +200,7 @@ void test_exchange() {
   lci::free_comp(&graph);
 }
 
-// A graph tells a completion object of its end.
+// A graph signals a completion object at its end.
 void test_comp() {
   int context = 0;
   lci::comp_t sync = lci::alloc_sync();

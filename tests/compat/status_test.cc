@@ -176,7 +176,7 @@ void test_put_and_get(side_t& side, size_t size) {
   lci::deregister_memory(&mr);
 }
 
-// A get that tells the target: an extension of this library.
+// A get that notifies the target: an extension of this library.
 void test_get_with_signal(side_t& side) {
   int64_t room = 1000 + lci::get_rank_me();
   lci::mr_t mr = lci::register_memory(&room, sizeof(room));

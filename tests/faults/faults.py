@@ -3,7 +3,7 @@
 
 Every cell of the matrix is a job: FAULT.PHASE.RANKS.NETWORK.LAUNCHER. A cell passes if
 
-- every survivor is told the failed rank by a peer_failure_error (in the phase finalization, by its log), and no other;
+- every survivor gets a peer_failure_error (in the phase finalization, a line of its log) that names the failed rank, and no other;
 - every survivor then finalizes and ends with exit code 0;
 - a rank that is merely stopped is not taken for failed: the report of the job names it, and after SIGCONT all ranks end
   with 0;

@@ -210,7 +210,7 @@ int main(int, char** argv) {
   } catch (const lci::peer_failure_error& error) {
     say("knew %d %d %.6f\n", me, error.failed_rank(), now());
     // The victim may leave the barrier before the finalization earlier than others: some survivors
-    // are told there, and the others finalize already.
+    // get the error there, and the others finalize already.
     if (has_started && phase != "finalization") go_on();
   }
   if (!memory.is_empty()) lci::free_mr(&memory);

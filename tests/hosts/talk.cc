@@ -1,7 +1,7 @@
 // Ranks that talk to all others, in few bytes and in many, and never stop by themselves: what they
 // find out when some of them are gone.
-//   talk DIR R...     makes the file DIR/<rank> when it has heard from all; ends when it has been
-//                     told that each of the ranks R is gone
+//   talk DIR R...     makes the file DIR/<rank> when it has heard from all; ends when errors
+//                     have named each of the ranks R
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

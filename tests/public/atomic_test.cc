@@ -64,7 +64,7 @@ void count_in(bool allocated) {
   EXPECT(winners == 1);
   lci::barrier();
 
-  // The target is told by a signal that counts one notification of every rank.
+  // The target has a signal that counts one notification of every rank.
   lci::comp_t arrived = lci::alloc_signal(ranks);
   const lci::rcomp_t arrived_name = lci::register_rcomp(arrived);
   lci::barrier();

@@ -14,7 +14,7 @@ uint64_t word(int rank, int round, size_t i) {
   return static_cast<uint64_t>(rank) * 1000003 + static_cast<uint64_t>(round) * 101 + i;
 }
 
-// A receiver tells its block once; then puts alone say when there is something to read, and an
+// A receiver sends its block once; then puts alone say when there is something to read, and an
 // answering put when it has been read.
 void ping_pong(size_t words, bool allocated) {
   const int me = lci::get_rank_me();

@@ -1,6 +1,6 @@
 // start_loss VICTIM MICROSECONDS: a rank of a job in which VICTIM dies that long after all have
-// joined: while they start, or soon after. Each survivor writes one line: when it learned of it,
-// and which rank it was told. Those with an odd number end by the exception, without a word to the
+// joined: while they start, or soon after. Each survivor writes one line: when it had the error,
+// and which rank the error names. Those with an odd number end by the exception, without a word to the
 // job.
 #include <sys/time.h>
 

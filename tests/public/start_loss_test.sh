@@ -1,6 +1,6 @@
 #!/bin/bash
 # start_loss_test.sh PROGRAM BOOTSTRAP BACKEND STEP: one of four ranks dies at some time of the start, 60 times, STEP
-# microseconds apart. Each survivor gets a peer_failure_error, and is told that rank, not one that ended because of it. There
+# microseconds apart. Each survivor gets a peer_failure_error that names this rank, not one that ended because of it. There
 # is no lcrun, which would end the survivors.
 set -u
 program=$PWD/$1

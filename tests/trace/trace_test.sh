@@ -19,7 +19,7 @@ job() {
   "$lcrun" --oversubscribe -n "$ranks" --timeout 100 --grace 1 "$program" "$@"
 }
 
-# A job that ends as it should leaves nothing, unless it is told to..
+# A job that ends as it should leaves nothing, unless an option asks for it.
 LCI_RECORD=1 job messages || fail "the job of messages failed"
 [[ -z $(ls "$LCI_RECORD_DIR") ]] || fail "a job that ended leaves $(ls "$LCI_RECORD_DIR")"
 "$lci_trace" show 2> "$TEST_TMPDIR/err" && fail "lci_trace shows recordings where there are none"

@@ -53,7 +53,7 @@ bool is_arrived(const event& what) {
 }
 
 description describe(const event& what) {
-  // The target of a put is told nothing but the immediate data.
+  // The target of a put gets nothing but the immediate data.
   const bool is_put = is_notifying_put(what.form);
   return {what.form, is_put ? 0 : what.tag, is_put ? 0 : what.size, what.detail};
 }

@@ -153,7 +153,7 @@ error_t mixed_device::poll_near(completion* out, size_t max, size_t* count) {
 
 error_t mixed_device::poll_far(completion* out, size_t max, size_t* count) {
   const error_t result = far_->poll(out, max, count);
-  // Of neighbors it can tell only what the near network tells as well, and in its order.
+  // The near network reports the failure of a neighbor, too, in the order of its own messages.
   completion* const end = std::remove_if(out, out + *count, [this](const completion& finished) {
     return finished.kind == completion_kind::peer_failed && near_index(finished.rank) >= 0;
   });

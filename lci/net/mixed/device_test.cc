@@ -13,7 +13,7 @@
 namespace lci::net::mixed {
 namespace {
 
-// Gives what it is told to, and notes what it is asked for.
+// Gives what the test sets, and notes what it is asked for.
 class fake_device final : public device {
  public:
   explicit fake_device(const device_limits& limits) : device(limits) {}

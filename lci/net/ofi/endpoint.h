@@ -27,7 +27,7 @@ class endpoint {
   // The address of this endpoint, for insert() on other ranks.
   base::StatusOr<std::string> name() const;
   base::StatusOr<fi_addr_t> insert(std::string_view name);
-  // The name that was inserted. Empty if the provider does not tell.
+  // The name that was inserted. Empty if the provider does not report it.
   std::string inserted_name(fi_addr_t address) const;
 
   fid_ep* ep() const { return ep_.get(); }

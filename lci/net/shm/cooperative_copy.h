@@ -11,7 +11,7 @@
 //   cooperative_put  ------------------------------> on reading it:
 //   copy to, while pieces are left               copy from, while pieces are left
 //   cooperative_done ------------------------------>   slot.end = done or failed
-//   all pieces were mine: done                 on reading that: tells of a put_imm
+//   all pieces were mine: done                 on reading that: delivers a put_imm
 //   else posted until slot.end != 0
 //
 // A slot is used again only when its target has set `end`, after which it does not look at it.

@@ -9,8 +9,8 @@
 
 namespace lci::net::shm {
 
-// The failed peers of a device, as its lanes tell each other. A lane that finds a failure announces
-// it. Each lane then reads what that peer sent through it earlier, ends its own operations with the
+// The failed peers of a device, which its lanes announce to each other. When a lane has announced a
+// failure, each lane reads what that peer sent through it earlier, ends its own operations with the
 // peer, and settles. The last lane to settle reports the failure to the device's user.
 //
 // Thread safety: all members by any thread at any time; wait-free.

@@ -196,7 +196,8 @@ TEST_F(Requests, MemoryThatWasClosedMeanwhileFailsTheOperation) {
     const op asked = asker_.make(kind, target_, 0, bytes.data(), bytes.size());
     ASSERT_TRUE(asker_.table.post(asked, there_.writer).is_posted());
     target_.regions.close(target_.region);
-    EXPECT_TRUE(target_.progress(there_, back_).empty()) << "not told of a put that did not happen";
+    EXPECT_TRUE(target_.progress(there_, back_).empty())
+        << "not notified of a put that did not happen";
     const std::vector<completion> finished = asker_.progress(back_, there_);
     ASSERT_EQ(finished.size(), 1u);
     EXPECT_TRUE(finished[0].failed);

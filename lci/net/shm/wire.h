@@ -23,7 +23,7 @@
 //   messages of the rings. Their bytes:
 //     request     remote_copy_header, then for a put the bytes to write
 //     reply       remote_copy_header, then for a get that succeeded the bytes read
-//   A put that the target is told of and that fits into one message is that message and no more.
+//   A put that notifies its target and fits into one message is that message alone.
 #ifndef LCI_NET_SHM_WIRE_H_
 #define LCI_NET_SHM_WIRE_H_
 
@@ -47,12 +47,12 @@ enum class ring_message_kind : uint32_t {  // less than 16
   send = 2,                                // a send of the runtime
   put_done = 3,                            // the bytes of a put_imm are in place; `imm` says which
   put_request = 4,       // write these bytes, a piece of a put; after the last piece, reply
-  put_imm_request = 5,   // the last piece of one that the target is told of, with `imm`
+  put_imm_request = 5,   // the last piece of a put that notifies its target, with `imm`
   get_request = 6,       // reply with these bytes, in pieces
   reply = 7,             // answers one of the three
   cooperative_put = 8,   // help to copy (cooperative_copy.h)
   cooperative_done = 9,  // no more help is needed
-  inline_put_imm = 10,   // write these bytes, and tell the program with `imm`; nobody answers
+  inline_put_imm = 10,   // write these bytes, and notify the program with `imm`; no answer
   next_put_imm = 11,     // the same, near the last inline_put_imm of the ring; see below
 };
 
@@ -159,7 +159,7 @@ constexpr uint32_t cooperative_failed = 2;  // not all that the target has taken
 
 struct cooperative_header {  // the bytes of a cooperative_put and of its cooperative_done
   uint32_t number;           // of its slot
-  uint32_t flag;             // 1: the target's program is told of it
+  uint32_t flag;             // 1: the target's program is notified
   uint64_t base;             // as in remote_region
   uint64_t key;
   uint64_t offset;
@@ -172,7 +172,7 @@ static_assert(sizeof(cooperative_header) == 48);
 
 struct segment_header {
   uint64_t version;
-  uint64_t token;  // random; the peer was told it through the bootstrap
+  uint64_t token;  // random; the peer has it from the bootstrap
 };
 
 // Of a mailbox.

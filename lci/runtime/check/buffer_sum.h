@@ -26,8 +26,8 @@ class buffer_sum {
     size_t begin = 0;
     size_t end = 0;
   };
-  // Between the buffer now and what it was when this object was made. `unmapped` of an object whose
-  // buffer could not be read at that time: compare() at once tells.
+  // Between the buffer now and what it was when this object was made. `unmapped`, also from a call
+  // right after the making, if the buffer could not be read at that time.
   difference compare() const;
 
  private:

@@ -91,7 +91,7 @@ void* rank_state::allocate_otherwise(size_t size, int sender) {
   void* buffer = nullptr;
   try {
     buffer = allocator_->allocate(size);
-  } catch (const std::exception&) {  // told below
+  } catch (const std::exception&) {  // reported below
   }
   if (__builtin_expect(buffer == nullptr, 0)) report_no_memory(size, sender);
   return buffer;

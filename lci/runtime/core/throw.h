@@ -1,5 +1,5 @@
-// How the runtime tells the program of a mistake or a failure: an exception whose text begins with
-// "lci: ". The functions are cold and not inlined, so that a check costs its caller one branch.
+// How the runtime reports a mistake or a failure to the program: an exception whose text begins
+// with "lci: ". The functions are cold and not inlined, so a check costs its caller one branch.
 #ifndef LCI_RUNTIME_CORE_THROW_H_
 #define LCI_RUNTIME_CORE_THROW_H_
 

@@ -27,7 +27,7 @@ std::vector<variable> all_variables() {
       {"LCI_LOG_LEVEL", "none, error, warn, info, debug", "warn",
        "how much the library writes to the standard error stream"},
       {"LCI_BOOT", "auto, local, file, tcp", "auto",
-       "how ranks find each other; auto: tcp if LCI_BOOT_ADDR is set or the launcher tells of "
+       "how ranks find each other; auto: tcp if LCI_BOOT_ADDR is set or the launcher reports "
        "several machines, else file; local: one process"},
       {"LCI_RANK", "0 to LCI_SIZE - 1", "the launcher's",
        "number of this process; set together with LCI_SIZE"},

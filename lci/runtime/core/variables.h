@@ -22,8 +22,8 @@ struct unknown_variable {
   std::string nearest;  // the name most like it of those that are read; empty: none is similar
 };
 
-// Those of `environment`, a list as environ(7) describes it. Variables by which installations tell
-// where a package is, such as LCI_ROOT and LCI_DIR, are not among them.
+// Those of `environment`, a list as environ(7) describes it. Variables with which installations
+// locate a package, such as LCI_ROOT and LCI_DIR, are not among them.
 std::vector<unknown_variable> unknown_variables(const char* const* environment);
 
 // Logs a warning for each of them, of this process's environment.

@@ -17,12 +17,12 @@ class device_impl_t;
 
 namespace lci::rt {
 
-// Makes progress on a device as long as it exists. It polls while something moves, and for some
-// time after that; then it sleeps, so that an idle program costs little: until the network tells it
-// that there is something (net::device::wait_descriptors), a post has left something to do, or it
-// is time to look; where nothing tells, it looks after a sleep that gets longer and longer, up to
-// a millisecond. An exception of progress is logged: a peer that has failed is known to the runtime
-// then, as ever.
+// A thread that makes progress on a device for as long as this object exists. The thread polls
+// while messages move, and for some time after that. Then it sleeps, so that an idle program costs
+// little, until the network has an event (net::device::wait_descriptors), a post has left work
+// behind, or the longest sleep of the network is over. On a network without events, each sleep is
+// longer than the one before, up to a millisecond. The thread logs exceptions of progress; the
+// runtime knows the failed peer then, as after any call of progress.
 class progress_thread {
  public:
   // Throws std::runtime_error if there is no descriptor left.

@@ -18,9 +18,9 @@ namespace lci::rt {
 // Records each operation that the network accepts, and each completion. A device of a rank that
 // does not record is not wrapped.
 //
-// Messages carry nothing for it. Both sides count those of a pair of ranks, which tells which
-// message an arrival is of, as the device keeps their order. Where several threads post to one rank
-// at the same time, or poll, messages that follow each other may be counted in another order than
+// Messages carry nothing for the recording. Both sides count the messages of a pair of ranks, whose
+// order the device keeps, so the count of an arrival names its message. Where several threads post
+// to one rank, or poll, concurrently, consecutive messages may be counted in another order than
 // they travel in.
 class recording_network final : public forwarding_network {
  public:

@@ -37,7 +37,7 @@ class postponed {
   ~postponed() = default;
 };
 
-// Work that cannot be done now and whose caller cannot be told to retry (SC'25 paper, 5.1.5):
+// Work that cannot be done now and that its caller cannot retry (SC'25 paper, 5.1.5):
 // operations that the network refused, and conversations that could not begin. Progress retries
 // them. They are rare, so this is a queue with a lock; the count in front of it keeps progress from
 // looking into an empty one.

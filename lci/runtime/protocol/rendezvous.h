@@ -98,9 +98,9 @@ class rendezvous {
   // then signals incoming.comp. Throws if the buffer can't be registered, after rejecting the
   // message.
   void accept(const announcement& announced, const operation& incoming);
-  // Receiver: gets the bytes of an open message that no receive waits for, as a copy, and tells the
+  // Receiver: copies the bytes of an open message that no receive waits for, and notifies the
   // sender that they are taken. Null, and has done nothing, if the message is too large for that or
-  // the bytes can't be got.
+  // the bytes can't be read.
   packet* take_early(const announcement& announced);
   // Receiver: the message can't be taken. The sender's operation ends with `fatal`.
   void reject(const announcement& announced);

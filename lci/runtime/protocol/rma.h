@@ -1,9 +1,9 @@
 // Puts and gets of the program.
 //
 //   initiator                        target
-//     put, put, ... put_imm    ->    signals (put that tells the target; else the last is a put)
+//     put, put, ... put_imm    ->    signals (put that notifies; else the last is a put)
 //     get, get, ...            <-
-//     signal or event          ->    signals (get that tells the target)
+//     signal or event          ->    signals (get that notifies)
 //
 // A put ends like a get where the network has no put_imm, or its bits can't hold the notification.
 // The target is signaled when the bytes are in place, or have been read. (SC'25 paper, Table 1; it

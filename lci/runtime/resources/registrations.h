@@ -15,7 +15,7 @@ namespace lci::rt {
 
 // The registrations of a network context for operations whose buffer the program has not named a
 // registration for: a large send, receive, put or get registers its buffer as it begins ("on the
-// fly"), which costs system calls, and more where a network adapter is told.
+// fly"), which costs system calls, and more time where a network adapter takes part.
 //
 // Memory that the program has registered is registered already: a buffer inside of it costs a
 // look-up. A registration on the fly may be kept when its operation is over (attribute
