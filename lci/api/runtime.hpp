@@ -23,7 +23,8 @@ namespace lci {
 /// Connects this process to its job and reads the environment. Calls are counted: only the first
 /// call has this effect, and the last global_finalize undoes it. alloc_runtime and g_runtime_init
 /// call this function; call it earlier to know the rank, or to change default attributes before
-/// there is a runtime. Thread-safe.
+/// there is a runtime. Standard streams (descriptors 0 to 2) that are closed become /dev/null, so
+/// that what the program prints does not go into a connection of the library. Thread-safe.
 /// @throws std::invalid_argument if a variable LCI_ATTR_NAME has a value that is not accepted.
 /// @throws std::runtime_error if the job cannot be reached; the text states the reason and the
 ///   variable to set.

@@ -1,5 +1,6 @@
 #include "lci/base/system.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -32,6 +33,15 @@ StatusOr<uint64_t> random_number() {
   if (bytes.empty()) return no_random_bytes();
   std::memcpy(&number, bytes.data(), sizeof(number));
   return number;
+}
+
+void open_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int null = ::open("/dev/null", O_RDWR);
+    // Another thread has taken the number meanwhile.
+    if (null > STDERR_FILENO) ::close(null);
+  }
 }
 
 void write_all(int fd, std::string_view bytes) {

@@ -21,6 +21,11 @@ Status no_random_bytes();
 // 64 random bits of the kernel's.
 StatusOr<uint64_t> random_number();
 
+// Opens /dev/null in place of each standard stream (descriptors 0 to 2) that is closed. The next
+// file or connection that the process opens would get the number otherwise, and bytes that the
+// program prints would go there. Thread safety: any thread at any time.
+void open_standard_streams();
+
 // Writes all bytes to a descriptor in blocking mode, unless an error, such as that its reader is
 // gone, ends it. In one call of write(2) unless a signal or a full pipe cuts it, so that lines of
 // other processes stay outside.

@@ -1,6 +1,8 @@
 #include "lci/base/system.h"
 
+#include <fcntl.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,6 +37,38 @@ TEST(System, WritesMoreThanAPipeHolds) {
   writer.join();
   close(ends[0]);
   EXPECT_EQ(got, sent);
+}
+
+// In a child, which has no stream to report a failure to: its exit code is the number of the check.
+TEST(System, ClosedStandardStreamsAreOpened) {
+  for (const int closed : {0b001, 0b010, 0b100, 0b101, 0b111}) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int fd = 0; fd < 3; ++fd) {
+        if ((closed & (1 << fd)) != 0) close(fd);
+      }
+      open_standard_streams();
+      const int next = open("/dev/null", O_RDONLY);
+      if (next < 3) _exit(1);
+      for (int fd = 0; fd < 3; ++fd) {
+        char byte;
+        if ((closed & (1 << fd)) == 0) continue;
+        if (read(fd, &byte, 1) != 0) _exit(2);
+        if (write(fd, "x", 1) != 1) _exit(3);
+        // The programs that the process executes need them, too.
+        if (fcntl(fd, F_GETFD) != 0) _exit(4);
+      }
+      close(next);
+      open_standard_streams();  // has nothing to do
+      if (open("/dev/null", O_RDONLY) != next) _exit(5);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 0) << closed;
+    EXPECT_TRUE(WIFEXITED(status)) << closed;
+  }
 }
 
 TEST(System, RandomBytesDiffer) {

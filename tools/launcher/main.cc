@@ -27,6 +27,7 @@ int refuse(const lci::base::Status& status, int code) {
 
 int main(int argc, char** argv) {
   using namespace lci::launcher;  // NOLINT: this file is its main
+  lci::base::open_standard_streams();
   if (argc == 2 && argv[1] == std::string_view(helper_argument)) return run_helper();
   const lci::base::StatusOr<launch_options> options = parse_options(argc, argv, environ);
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
