@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lci/testing/explorer/choices.h"
-#include "lci/testing/explorer/fiber.h"
+#include "lci/testing/fiber/fiber.h"
 
 namespace lci::ds::explorer {
 

@@ -1,4 +1,4 @@
-#include "lci/testing/explorer/fiber.h"
+#include "lci/testing/fiber/fiber.h"
 
 #include <cstdint>
 #include <utility>
@@ -13,19 +13,31 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace lci::ds::explorer {
+namespace lci {
 namespace {
 
 // Sanitized code needs much stack, but the sanitizers' switches take time for each byte.
-constexpr size_t stack_size = 64 * 1024;
+constexpr size_t default_stack_size = 64 * 1024;
 
 }  // namespace
 
 fiber::fiber(std::function<void()> body)
-    : body_(std::move(body)), stack_(new unsigned char[stack_size]) {
+    : fiber(std::move(body),
+            std::unique_ptr<unsigned char[]>(new unsigned char[default_stack_size]), nullptr,
+            default_stack_size) {}
+
+fiber::fiber(std::function<void()> body, unsigned char* stack, size_t size)
+    : fiber(std::move(body), nullptr, stack, size) {}
+
+fiber::fiber(std::function<void()> body, std::unique_ptr<unsigned char[]> own_stack,
+             unsigned char* stack, size_t size)
+    : body_(std::move(body)),
+      own_stack_(std::move(own_stack)),
+      stack_(own_stack_ != nullptr ? own_stack_.get() : stack),
+      stack_size_(size) {
   LCI_CHECK(getcontext(&own_) == 0, "getcontext");
-  own_.uc_stack.ss_sp = stack_.get();
-  own_.uc_stack.ss_size = stack_size;
+  own_.uc_stack.ss_sp = stack_;
+  own_.uc_stack.ss_size = stack_size_;
   own_.uc_link = nullptr;
   // makecontext passes arguments as ints.
   const auto self = reinterpret_cast<uintptr_t>(this);
@@ -64,7 +76,7 @@ void fiber::run() {
 
 void fiber::resume() {
 #ifdef LCI_BASE_ADDRESS_SANITIZER
-  __sanitizer_start_switch_fiber(&resumer_name_, stack_.get(), stack_size);
+  __sanitizer_start_switch_fiber(&resumer_name_, stack_, stack_size_);
 #endif
 #ifdef LCI_BASE_THREAD_SANITIZER
   resumer_name_ = __tsan_get_current_fiber();
@@ -89,4 +101,4 @@ void fiber::pause() {
 #endif
 }
 
-}  // namespace lci::ds::explorer
+}  // namespace lci

@@ -1,6 +1,6 @@
-// Threads of a test that take turns on one thread of the system, under explicit control.
-#ifndef LCI_TESTING_EXPLORER_FIBER_H_
-#define LCI_TESTING_EXPLORER_FIBER_H_
+// User-level threads for tests: they take turns on threads of the system, under explicit control.
+#ifndef LCI_TESTING_FIBER_FIBER_H_
+#define LCI_TESTING_FIBER_FIBER_H_
 
 #include <ucontext.h>
 
@@ -8,16 +8,19 @@
 #include <functional>
 #include <memory>
 
-namespace lci::ds::explorer {
+namespace lci {
 
 // A function with a stack of its own. It runs only inside resume(), until it calls pause() or
 // returns. It is announced to the sanitizers, which would otherwise confuse the stacks.
 //
-// Thread safety: none; resume() by the thread that constructed the fiber. The body lets no
+// Thread safety: one thread at a time; each resume() may be by another thread. The body lets no
 // exception escape. Before the fiber is destroyed, the body has returned, or has never begun.
 class fiber {
  public:
+  // With a stack of 64 KiB.
   explicit fiber(std::function<void()> body);
+  // With a stack of the caller, `size` bytes (more than 4096), as long as the fiber exists.
+  fiber(std::function<void()> body, unsigned char* stack, size_t size);
   ~fiber();
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
@@ -30,11 +33,15 @@ class fiber {
   bool finished() const { return finished_; }
 
  private:
+  fiber(std::function<void()> body, std::unique_ptr<unsigned char[]> own_stack,
+        unsigned char* stack, size_t size);
   static void start(unsigned high, unsigned low);
   void run();
 
   std::function<void()> body_;
-  std::unique_ptr<unsigned char[]> stack_;
+  const std::unique_ptr<unsigned char[]> own_stack_;  // null: the stack is the caller's
+  unsigned char* const stack_;
+  const size_t stack_size_;
   ucontext_t own_;
   ucontext_t resumer_;
   bool finished_ = false;
@@ -45,6 +52,6 @@ class fiber {
   size_t resumer_stack_size_ = 0;
 };
 
-}  // namespace lci::ds::explorer
+}  // namespace lci
 
-#endif  // LCI_TESTING_EXPLORER_FIBER_H_
+#endif  // LCI_TESTING_FIBER_FIBER_H_
