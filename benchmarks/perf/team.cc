@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,22 +19,30 @@ team::team(const job& the_job, int threads, const standing* bound)
 
 team::~team() { lci::free_thread_team_x(&all_).runtime(job_.runtime())(); }
 
+// The partners of this rank wait for it: an orderly end would wait for them.
+void team::end_process(const char* reason) {
+  std::fprintf(stderr, "%s: rank %d: %s\n", program_invocation_short_name, job_.rank(), reason);
+  std::fflush(nullptr);
+  std::_Exit(EXIT_FAILURE);
+}
+
 void team::run_one(const std::function<void(int)>& body, int thread) {
   try {
     if (bound_ != nullptr) bind_this_thread(*bound_, thread);
     body(thread);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: rank %d: %s\n", program_invocation_short_name, job_.rank(),
-                 error.what());
-    std::fflush(nullptr);
-    std::_Exit(EXIT_FAILURE);
+    end_process(error.what());
   }
 }
 
 void team::run(const std::function<void(int)>& body) {
   std::vector<std::thread> others;
-  for (int thread = 1; thread < threads_; ++thread) {
-    others.emplace_back([this, &body, thread] { run_one(body, thread); });
+  try {
+    for (int thread = 1; thread < threads_; ++thread) {
+      others.emplace_back([this, &body, thread] { run_one(body, thread); });
+    }
+  } catch (const std::system_error& error) {
+    end_process(("can't start a thread: " + std::string(error.what())).c_str());
   }
   run_one(body, 0);
   for (std::thread& other : others) other.join();

@@ -19,7 +19,8 @@ class team {
   team& operator=(const team&) = delete;
 
   // Calls body(thread) in all threads and waits for them. The calling thread is number 0. If one
-  // throws, the process ends with an error, since its partners cannot be notified.
+  // throws, or cannot be started, the process ends with an error, since its partners cannot be
+  // notified.
   void run(const std::function<void(int)>& body);
 
   // All threads of all ranks.
@@ -29,6 +30,7 @@ class team {
   void sync(int thread);
 
  private:
+  [[noreturn]] void end_process(const char* reason);
   void run_one(const std::function<void(int)>& body, int thread);
 
   const job& job_;

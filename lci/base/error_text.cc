@@ -24,6 +24,16 @@ std::string error_text(int error_number) {
   return text;
 }
 
+std::string start_error_text(int error_number) {
+  std::string text = error_text(error_number);
+  if (error_number == EAGAIN) {
+    StrAppend(
+        &text,
+        " (processes and threads have a limit: ulimit -u, and pids.max of the control group)");
+  }
+  return text;
+}
+
 int missing_descriptor() {
   const int descriptor = ::open("/", O_PATH | O_CLOEXEC);
   if (descriptor < 0) return errno == EMFILE || errno == ENFILE ? errno : 0;

@@ -10,6 +10,10 @@ namespace lci::base {
 // "Too many open files (EMFILE: this process may open 12; raise the limit, ulimit -n)". Any thread.
 std::string error_text(int error_number);
 
+// The text of a process or thread that could not be started: as error_text(), and for EAGAIN the
+// limits of their number. Any thread.
+std::string start_error_text(int error_number);
+
 // EMFILE or ENFILE if this process can't open a file now, else 0. For calls that fail without an
 // errno, or read a file and continue without it. Any thread.
 int missing_descriptor();

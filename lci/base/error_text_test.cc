@@ -29,6 +29,14 @@ TEST(ErrorText, SaysWhichLimitOfDescriptorsToRaise) {
   EXPECT_NE(error_text(ENFILE).find("fs.file-max"), std::string::npos);
 }
 
+TEST(ErrorText, SaysWhichLimitOfProcessesToRaise) {
+  const std::string text = start_error_text(EAGAIN);
+  EXPECT_EQ(text.find(std::strerror(EAGAIN)), 0u) << text;
+  EXPECT_NE(text.find("ulimit -u"), std::string::npos) << text;
+  EXPECT_NE(text.find("pids.max"), std::string::npos) << text;
+  EXPECT_EQ(start_error_text(ENOMEM), error_text(ENOMEM));
+}
+
 TEST(ErrorText, NoticesThatNoDescriptorIsLeft) {
   EXPECT_EQ(missing_descriptor(), 0);
   EXPECT_EQ(descriptor_hint(), "");

@@ -137,7 +137,7 @@ base::StatusOr<std::string> start_tcp_helper(const tcp_server::options& options,
   const pid_t child = ::fork();
   if (child < 0) {
     return base::ResourceExhaustedError(base::StrCat(
-        "cannot start the bootstrap's helper process: fork: ", base::error_text(errno)));
+        "cannot start the bootstrap's helper process: fork: ", base::start_error_text(errno)));
   }
   if (child == 0) {
     ::setsid();

@@ -23,13 +23,14 @@ namespace {
 
 constexpr int threads = 3;
 constexpr int fibers = 24;
-constexpr uint64_t rounds = 10;
 constexpr size_t sizes[] = {8, 3000, 100000};
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t stack_factor = 8;
+constexpr uint64_t rounds = 3;
 #else
 constexpr size_t stack_factor = 1;
+constexpr uint64_t rounds = 10;
 #endif
 constexpr size_t page_size = 4096;
 

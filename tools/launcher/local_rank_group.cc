@@ -108,7 +108,7 @@ bool local_rank_group::prepare() {
   // Orphans of the ranks become children of this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (!orphan_reaper_.start(assigned_.mark, options_.boot_dir)) {
-    return fail(base::StrCat("can't start the orphan reaper: ", errno_text()));
+    return fail(base::StrCat("can't start the orphan reaper: ", base::start_error_text(errno)));
   }
   if (!options_.boot_dir.empty()) {
     has_boot_dir_ = mkdir(options_.boot_dir.c_str(), 0700) == 0;

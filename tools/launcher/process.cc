@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/io/files.h"
@@ -46,7 +47,11 @@ template <class Run>
 base::StatusOr<pid_t> start_child(const std::string& what, const Run& run) {
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) return base::ErrnoToStatus(errno, what);
+  if (child < 0) {
+    const int error = errno;
+    return base::Status(base::ErrnoToStatus(error, "").code(),
+                        base::StrCat(what, ": ", base::start_error_text(error)));
+  }
   if (child > 0) {
     setpgid(child, child);  // in both processes, because either may be first
     return child;

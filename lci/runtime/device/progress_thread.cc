@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <ctime>
 #include <exception>
+#include <system_error>
 
+#include "lci/base/error_text.h"
 #include "lci/base/log.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
@@ -43,7 +45,12 @@ progress_thread::~progress_thread() {
 }
 
 void progress_thread::start() {
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    throw_runtime_error("can't start a progress thread (attribute progress_thread): ",
+                        base::start_error_text(error.code().value()));
+  }
 }
 
 progress_thread::counts progress_thread::now() const {
