@@ -207,7 +207,7 @@ void checker::post::answered(const error_t& result) {
   if (result.is_retry()) {
     checks_.retries_.retried(posted_, this_thread());
   } else if (!checks_.retries_.empty()) {
-    checks_.retries_.accepted(posted_, this_thread());
+    checks_.retries_.accepted(posted_);
   }
 }
 
@@ -216,7 +216,7 @@ checker::post::~post() {
   // Null if the post has signaled it before it has thrown.
   static_cast<void>(checks_.remove(id_));
   const std::lock_guard<std::mutex> guard(checks_.mutex_);
-  checks_.retries_.accepted(posted_, this_thread());
+  checks_.retries_.accepted(posted_);
 }
 
 void checker::check_before_sending(const void* bytes, size_t size) {

@@ -1,26 +1,11 @@
 #include "lci/runtime/check/dropped_retries.h"
 
-#include <algorithm>
-
 namespace lci::rt {
 
 void dropped_retries::retried(const posted_operation& posted, int64_t thread) {
-  std::vector<open_post>& same = open_[key_of(posted)];
-  for (const open_post& each : same) {
-    if (each.thread == thread) return;
-  }
-  same.push_back({posted, thread, next_number_++, observe::call_stack::here()});
-}
-
-void dropped_retries::accepted(const posted_operation& posted, int64_t thread) {
-  const auto found = open_.find(key_of(posted));
-  if (found == open_.end()) return;
-  std::vector<open_post>& same = found->second;
-  auto ended = std::find_if(same.begin(), same.end(),
-                            [thread](const open_post& each) { return each.thread == thread; });
-  if (ended == same.end()) ended = same.begin();
-  same.erase(ended);
-  if (same.empty()) open_.erase(found);
+  const key arguments = key_of(posted);
+  if (open_.count(arguments) > 0) return;
+  open_[arguments] = {posted, thread, next_number_++, observe::call_stack::here()};
 }
 
 dropped_retries::dropped dropped_retries::take(const void* runtime) {
@@ -31,9 +16,9 @@ dropped_retries::dropped dropped_retries::take(const void* runtime) {
       ++each;
       continue;
     }
-    for (const open_post& one : each->second) {
-      ++taken.posts;
-      if (one.number > number_of_first) continue;
+    const open_post& one = each->second;
+    ++taken.posts;
+    if (one.number < number_of_first) {
       number_of_first = one.number;
       taken.first = one.posted;
       taken.thread = one.thread;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
-#include <vector>
 
 #include "lci/observe/call_site.h"
 #include "lci/runtime/check/posted_operation.h"
@@ -14,9 +13,9 @@ namespace lci::rt {
 // Posts that have answered retry and have not been repeated.
 //
 // A post repeats another one of its runtime if kind, rank, tag, remote completion, remote offset,
-// buffer and size are the same; the device, the completion object and the options may differ. Each
-// thread has at most one open post of the same arguments. A post that is accepted ends that of its
-// thread or, if there is none, that of another thread, to which the program may have handed it.
+// buffer and size are the same; the device, the completion object, the options and the thread may
+// differ: a fiber that posts again may have moved to another thread. So posts of several threads
+// with equal arguments count as one, and the first of them that is accepted ends it.
 //
 // Thread safety: none.
 class dropped_retries {
@@ -24,7 +23,7 @@ class dropped_retries {
   // The post has answered retry. `thread`: as gettid(2).
   void retried(const posted_operation& posted, int64_t thread);
   // The post has answered otherwise, or has thrown.
-  void accepted(const posted_operation& posted, int64_t thread);
+  void accepted(const posted_operation& posted) { open_.erase(key_of(posted)); }
   bool empty() const { return open_.empty(); }
   // Those of the runtime. Forgets them.
   struct dropped {
@@ -41,7 +40,7 @@ class dropped_retries {
                          const void*, size_t>;
   struct open_post {
     posted_operation posted;
-    int64_t thread;
+    int64_t thread;   // of the first retry
     uint64_t number;  // in the order of the posts
     observe::call_stack stack;
   };
@@ -50,7 +49,7 @@ class dropped_retries {
             posted.rcomp,   posted.remote_offset, posted.buffer, posted.size};
   }
 
-  std::map<key, std::vector<open_post>> open_;
+  std::map<key, open_post> open_;
   uint64_t next_number_ = 0;
 };
 
