@@ -37,7 +37,12 @@ set(LCI_BUILD_MAN_PAGES ${lci_man_default} CACHE STRING
   "Manual pages of the operations: ON, OFF, or AUTO if Doxygen is found")
 set_property(CACHE LCI_BUILD_MAN_PAGES PROPERTY STRINGS AUTO ON OFF)
 option(LCI_BUILD_EXAMPLES "Build the examples" ${LCI_IS_TOP_LEVEL})
-option(LCI_BUILD_TESTS "Build what ctest runs" ${LCI_IS_TOP_LEVEL})
+# The tests start the examples with lcrun.
+set(lci_tests_default OFF)
+if(LCI_IS_TOP_LEVEL AND LCI_BUILD_TOOLS AND LCI_BUILD_EXAMPLES)
+  set(lci_tests_default ON)
+endif()
+option(LCI_BUILD_TESTS "Build what ctest runs" ${lci_tests_default})
 option(LCI_WARNINGS "Compile with the warnings that developers of the library use"
   ${LCI_IS_TOP_LEVEL})
 
@@ -57,5 +62,5 @@ foreach(accelerator CUDA HIP)
 endforeach()
 if(LCI_BUILD_TESTS AND NOT (LCI_BUILD_TOOLS AND LCI_BUILD_EXAMPLES))
   message(FATAL_ERROR "LCI: the tests (LCI_BUILD_TESTS) start the examples with lcrun; set "
-    "LCI_BUILD_TOOLS and LCI_BUILD_EXAMPLES to ON, too")
+    "LCI_BUILD_TOOLS and LCI_BUILD_EXAMPLES to ON, too, or LCI_BUILD_TESTS to OFF")
 endif()

@@ -9,6 +9,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 jobs=$(nproc)
 
+# A site without Abseil builds no tools, and then no tests.
+cmake -S . -B "$work/library" -DLCI_BUILD_TOOLS=OFF > "$work/log"
+if ! grep -qx 'LCI_BUILD_TESTS:BOOL=OFF' "$work/library/CMakeCache.txt"; then
+  echo "cmake: LCI_BUILD_TESTS is not off without the tools" >&2
+  exit 1
+fi
+
 # Not optimized, since that takes the time.
 cmake -S . -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DLCI_BUILD_SHARED_LIBS=OFF -DCMAKE_INSTALL_PREFIX="$work/some prefix"
 cmake --build "$work/build" -j "$jobs"

@@ -57,10 +57,12 @@ std::optional<process_stat> parse_stat(std::string_view text) {
   return stat;
 }
 
-// The state of the process whose folder in /proc has this name; nullopt: errno says why.
-std::optional<process_stat> read_stat(const char* process) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%s/stat", process);
+// The state of the process with this pid; nullopt: errno says why. Read where its first thread is
+// listed: an emulator of another processor, such as qemu, shows its process another /proc/self/stat
+// (and /proc/PID/stat) than other processes see.
+std::optional<process_stat> read_stat(const char* pid) {
+  char path[96];
+  std::snprintf(path, sizeof path, "/proc/%s/task/%s/stat", pid, pid);
   char buffer[2048];  // 52 numbers and a name of at most 64 bytes
   const std::optional<std::string_view> text = io::read_file(path, buffer, sizeof buffer);
   if (!text) return std::nullopt;
@@ -74,6 +76,14 @@ std::optional<process_stat> read_stat(int64_t pid) {
   char name[24];
   std::snprintf(name, sizeof name, "%lld", static_cast<long long>(pid));
   return read_stat(name);
+}
+
+std::optional<process_stat> read_own_stat() {
+  char pid[24];
+  const ssize_t size = ::readlink("/proc/self", pid, sizeof pid - 1);
+  if (size < 0) return std::nullopt;
+  pid[size] = '\0';
+  return read_stat(pid);
 }
 
 // The process that holds a flock on the file; 0: unknown. A line of /proc/locks is "1: FLOCK
@@ -118,7 +128,7 @@ std::optional<process_id> find_process(int64_t pid) {
 }
 
 process_id this_process() {
-  const std::optional<process_stat> stat = read_stat("self");
+  const std::optional<process_stat> stat = read_own_stat();
   return stat ? process_id{stat->pid, stat->start_time, stat->image} : process_id{::getpid(), 0, 0};
 }
 
@@ -162,7 +172,7 @@ std::string node_name() {
 }
 
 std::optional<process_id> ancestor_without(const std::string& variable) {
-  const std::optional<process_stat> self = read_stat("self");
+  const std::optional<process_stat> self = read_own_stat();
   if (!self) return std::nullopt;
   int64_t pid = self->parent;
   while (pid > 1) {
