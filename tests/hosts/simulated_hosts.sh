@@ -146,7 +146,7 @@ IdentityFile $work/key
 IdentitiesOnly yes
 Port 2222
 EOF
-  local i name
+  local i name daemons=()
   for i in 0 1 2; do
     name=${hosts[i]}
     printf 'Host %s\nHostName 10.99.0.%d\n' "$name" $((i + 1)) >> "$work/ssh_config"
@@ -157,10 +157,11 @@ EOF
       for file in ~root/.bashrc ~root/.ssh/rc; do if [ -e "$file" ]; then mount --bind /dev/null "$file"; fi; done
       exec "$@"' "$name" "$sshd" -D -e -f "$work/sshd_config" -o "ListenAddress=10.99.0.$((i + 1)):2222" \
       2> "$work/sshd.$i" &
+    daemons+=($!)
   done
   for i in 0 1 2; do
-    until grep -q 'Server listening' "$work/sshd.$i"; do
-      [[ -n $(ip netns pids "${hosts[i]}") ]] || fail "no sshd: $(< "$work/sshd.$i")"
+    until grep -qs 'Server listening' "$work/sshd.$i"; do
+      kill -0 "${daemons[i]}" 2> /dev/null || fail "no sshd: $(< "$work/sshd.$i")"
       read -rt 0.02 < <(:) || :
     done
   done

@@ -24,6 +24,7 @@ done
 # Nothing is left in /dev/shm if lcrun is killed, and its guard kills the ranks. (Other jobs may run on the host.)
 before=$(ls /dev/shm)
 log=$TEST_TMPDIR/killed
+: >"$log"  # the job, which opens the file, may begin later than the loop
 LCI_ATTR_BACKEND=ofi LCI_ATTR_OFI_PROVIDER_NAME=shm "$lcrun" -n $ranks "$program" 0 >"$log" 2>&1 &
 job=$!
 for _ in $(seq 300); do
