@@ -2,14 +2,11 @@
 
 load("//lci:build_defs.bzl", "lci_cc_library", "lci_cc_test")
 
-_LIBFABRIC = "//lci/testing/sanitizer_suppressions:libfabric"
-
-def variant(env = {}, deps = [], main = "@com_google_googletest//:gtest_main", tags = [], size = None):
+def variant(env = {}, main = "@com_google_googletest//:gtest_main", tags = [], size = None):
     """A way to run the cases of a file.
 
     Args:
       env: the environment.
-      deps: what is linked in addition.
       main: the target with the main function.
       tags: of the test.
       size: of the test; None: that of the other tests of the file.
@@ -17,7 +14,7 @@ def variant(env = {}, deps = [], main = "@com_google_googletest//:gtest_main", t
     Returns:
       the way, for runtime_test().
     """
-    return struct(env = env, deps = deps, main = main, tags = tags, size = size)
+    return struct(env = env, main = main, tags = tags, size = size)
 
 # All data of the ranks travel as messages through libfabric.
 OVER_OFI = variant(
@@ -25,7 +22,6 @@ OVER_OFI = variant(
         "LCI_TEST_BACKEND": "ofi",
         "LCI_TEST_PROVIDER": "net",
     },
-    deps = [_LIBFABRIC],
 )
 
 # All data travel as messages, through the ibv backend over simulated devices.
@@ -35,10 +31,7 @@ OVER_IBV = variant(main = "//lci/testing/ranks:fake_ibv_main")
 WITHOUT_CMA = variant(env = {"LCI_SHM_CMA": "off"})
 
 # As between distant processors: messages bypass the caches, and receivers get larger ones.
-DISTANT = variant(
-    env = {"LCI_SHM_DISTANCE": "far"},
-    deps = [_LIBFABRIC],
-)
+DISTANT = variant(env = {"LCI_SHM_DISTANCE": "far"})
 
 # Programs without a mistake: LCI_CHECK=1 reports nothing.
 CHECKED = variant(
@@ -46,7 +39,6 @@ CHECKED = variant(
         "LCI_CHECK": "1",
         "LCI_TEST_PROVIDER": "net",
     },
-    deps = [_LIBFABRIC],
 )
 
 def on_hosts(hosts, env = {}):
@@ -59,7 +51,7 @@ def on_hosts(hosts, env = {}):
     Returns:
       the way, for runtime_test().
     """
-    return variant(env = dict(env, LCI_HOSTS = hosts), deps = [_LIBFABRIC])
+    return variant(env = dict(env, LCI_HOSTS = hosts))
 
 def over_sim(seeds, hosts = None, tags = [], size = None):
     """The simulated network.
@@ -128,5 +120,5 @@ def runtime_test(name, deps = [], env = {}, tags = [], variants = {}, size = "me
             size = each.size or size,
             env = each.env,
             tags = tags + each.tags,
-            deps = [":" + cases, each.main] + each.deps,
+            deps = [":" + cases, each.main],
         )

@@ -1,4 +1,4 @@
-// Suppressions for the thread and address sanitizers in tests that use libfabric.
+// Suppressions for the thread and address sanitizers in programs that load libfabric.
 #include "lci/base/sanitizer.h"
 
 #ifdef LCI_BASE_THREAD_SANITIZER
