@@ -127,7 +127,8 @@ bool sleep_until_readable(int descriptor, bootstrap::duration timeout);
 
 // Chooses and connects the bootstrap from the environment (see README, "How a process finds its
 // job"): first LCI_BOOT = auto | local | file | tcp, then the variables of lcrun, then those of the
-// other known launchers. Never returns rank 0 of 1 if a launcher specified otherwise.
+// other known launchers. Never returns rank 0 of 1 if a launcher specified otherwise. Opens closed
+// standard streams (base::open_standard_streams) before any connection could get their numbers.
 //
 // Waits for all ranks, at most LCI_BOOT_TIMEOUT. Errors: InvalidArgument for invalid or
 // contradictory variables, with what to set; DeadlineExceeded with the ranks that did not arrive;

@@ -3,6 +3,7 @@
 
 #include "lci/base/env.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/environment.h"
 #include "lci/boot/file.h"
@@ -88,6 +89,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
 }  // namespace
 
 base::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
+  base::open_standard_streams();
   const base::StatusOr<choice> requested =
       base::env_enum<choice>("LCI_BOOT", choice::automatic, choices);
   if (!requested.ok()) return requested.status();

@@ -65,11 +65,6 @@ void close_all_but(const std::array<int, 2>& keep) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::prctl(PR_SET_NAME, "lci-boot");
-  // A program may run with its standard streams closed; then these two descriptors may be among the
-  // first three.
-  for (io::unique_fd* fd : {&listener, &rank0_ended}) {
-    if (*fd) fd->reset(::fcntl(fd->get(), F_DUPFD_CLOEXEC, 3));
-  }
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
   std::array<int, 2> keep = {listener.get(), rank0_ended.get()};

@@ -23,6 +23,15 @@ for closed in "<&-" ">&-" "2>&-" "<&- >&- 2>&-"; do
   check "streams of the ranks of lcrun $closed" bash -c "exec $lcrun -n 2 bash -c '$has_streams' $closed"
 done
 
+# Rank 0 starts the server in a process of its own, by the file in which it says where.
+export LCI_BOOT_DIR=$TEST_TMPDIR
+for closed in "<&-" ">&-" "2>&-" "<&- >&- 2>&-"; do
+  two="exec env LCI_BOOT=tcp LCI_SIZE=2 LCI_JOB_ID=closed"
+  check "ranks by hand $closed" bash -c "
+    ($two LCI_RANK=1 $program $closed) & ($two LCI_RANK=0 $program $closed) || exit 1; wait \$!"
+done
+unset LCI_BOOT_DIR
+
 for backend in shm ofi; do
   export LCI_ATTR_BACKEND=$backend
   for boot in tcp file; do

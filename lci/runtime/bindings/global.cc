@@ -19,7 +19,6 @@
 #include "lci/base/env.h"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
-#include "lci/base/system.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/scoped.h"
 #include "lci/observe/counting.h"
@@ -179,7 +178,6 @@ void global_initialize() {
   refuse_child(state);
   const std::lock_guard<std::mutex> guard(state.mutex);
   if (state.initialized == 0) {
-    base::open_standard_streams();
     const global_attr_t attr = rt::checked_setting(rt::attributes_from_environment());
     const double patience =
         rt::checked_setting(base::env_double(hang_report_variable, default_hang_report, 0, 1e9));
