@@ -20,8 +20,9 @@ team::team(const job& the_job, int threads, const standing* bound)
 team::~team() { lci::free_thread_team_x(&all_).runtime(job_.runtime())(); }
 
 // The partners of this rank wait for it: an orderly end would wait for them.
-void team::end_process(const char* reason) {
-  std::fprintf(stderr, "%s: rank %d: %s\n", program_invocation_short_name, job_.rank(), reason);
+void team::end_process(const std::string& reason) {
+  std::fprintf(stderr, "%s: rank %d: %s\n", program_invocation_short_name, job_.rank(),
+               reason.c_str());
   std::fflush(nullptr);
   std::_Exit(EXIT_FAILURE);
 }
@@ -42,7 +43,7 @@ void team::run(const std::function<void(int)>& body) {
       others.emplace_back([this, &body, thread] { run_one(body, thread); });
     }
   } catch (const std::system_error& error) {
-    end_process(("can't start a thread: " + std::string(error.what())).c_str());
+    end_process(std::string("can't start a thread: ") + error.what());
   }
   run_one(body, 0);
   for (std::thread& other : others) other.join();

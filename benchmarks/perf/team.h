@@ -3,6 +3,7 @@
 #define BENCHMARKS_PERF_TEAM_H_
 
 #include <functional>
+#include <string>
 
 #include "benchmarks/perf/binding.h"
 #include "benchmarks/perf/job.h"
@@ -30,7 +31,7 @@ class team {
   void sync(int thread);
 
  private:
-  [[noreturn]] void end_process(const char* reason);
+  [[noreturn]] void end_process(const std::string& reason);
   void run_one(const std::function<void(int)>& body, int thread);
 
   const job& job_;

@@ -8,8 +8,8 @@
 // message is counted once on either side, so none can be under way to this rank. Messages and
 // notices may arrive in any order, since the rank only waits for a sum. Until then its threads
 // continue to handle messages, so nobody waits idly for slower ranks, and nobody's messages pile
-// up. When all ranks are through (as a reduction over all says), the next phase begins; its messages
-// may arrive while some thread has not yet noticed, and are handled at once.
+// up. When all ranks are through (as a reduction over all says), the next phase begins; its
+// messages may arrive while some thread has not yet noticed, and are handled at once.
 //
 // Failures end the phase for all ranks: the notice of a rank that failed says so and why, a rank
 // that gets it stops producing, and the reduction at the end makes sure that all ranks agree.

@@ -1,6 +1,6 @@
 // A rank is lost in each phase of a program, over the simulated network: the part of the matrix of
-// tests/faults whose ranks are threads. Each survivor gets an error that names the lost rank, exchanges
-// messages with the other survivors, and finalizes.
+// tests/faults whose ranks are threads. Each survivor gets an error that names the lost
+// rank, exchanges messages with the other survivors, and finalizes.
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,7 +1,9 @@
 // Communication from fibers, as runtimes of tasks do it: fibers have small stacks, leave their
-// thread while they wait, and continue on whichever thread is free. Sends and receives, active messages,
-// puts with signal and a collective operation, from small ones to those that need a rendezvous.
+// thread while they wait, and continue on whichever thread is free. Sends and receives, active
+// messages, puts with signal and a collective operation, from small ones to those that need a
+// rendezvous.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -32,8 +34,8 @@ constexpr uint64_t rounds = 3;
 constexpr size_t stack_factor = 1;
 constexpr uint64_t rounds = 10;
 #endif
-constexpr size_t page_size = 4096;
 
+const auto page_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 size_t stack_size = 0;  // bytes
 
 // Memory behind a page that cannot be accessed.
@@ -55,7 +57,7 @@ class guarded_stack {
   unsigned char* const bottom_;
 };
 
-// A fiber with such a stack, which notes on how many threads it has run.
+// A fiber with such a stack, which counts how often it has come to a thread.
 class task {
  public:
   explicit task(std::function<void(task&)> body)

@@ -1,7 +1,7 @@
 // start_loss VICTIM MICROSECONDS: a rank of a job in which VICTIM dies that long after all have
 // joined: while they start, or soon after. Each survivor writes one line: when it had the error,
-// and which rank the error names. Those with an odd number end by the exception, without a word to the
-// job.
+// and which rank the error names. Those with an odd number end by the exception, without a word to
+// the job.
 #include <sys/time.h>
 
 #include <cstdio>

@@ -48,9 +48,7 @@ base::StatusOr<pid_t> start_child(const std::string& what, const Run& run) {
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
-    const int error = errno;
-    return base::Status(base::ErrnoToStatus(error, "").code(),
-                        base::StrCat(what, ": ", base::start_error_text(error)));
+    return base::ResourceExhaustedError(base::StrCat(what, ": ", base::start_error_text(errno)));
   }
   if (child > 0) {
     setpgid(child, child);  // in both processes, because either may be first

@@ -54,8 +54,7 @@ class laned_device final : public device {
   // Lines of 64 bytes, since the threads of other lanes read some members, and only seldom.
   struct lane {
     alignas(64) std::unique_ptr<shm_device> net;
-    std::atomic<bool> is_used{
-        false};  // this rank has announced to the others that it uses the lane
+    std::atomic<bool> is_used{false};  // the other ranks know that this one uses the lane
 
     // Of the threads at home. (Some counts may get lost where there are several.)
     alignas(64) std::atomic<uint32_t> polls{0};

@@ -14,26 +14,11 @@
 #endif
 
 namespace lci {
-namespace {
-
-// Sanitized code needs much stack, but the sanitizers' switches take time for each byte.
-constexpr size_t default_stack_size = 64 * 1024;
-
-}  // namespace
-
-fiber::fiber(std::function<void()> body)
-    : fiber(std::move(body),
-            std::unique_ptr<unsigned char[]>(new unsigned char[default_stack_size]), nullptr,
-            default_stack_size) {}
 
 fiber::fiber(std::function<void()> body, unsigned char* stack, size_t size)
-    : fiber(std::move(body), nullptr, stack, size) {}
-
-fiber::fiber(std::function<void()> body, std::unique_ptr<unsigned char[]> own_stack,
-             unsigned char* stack, size_t size)
     : body_(std::move(body)),
-      own_stack_(std::move(own_stack)),
-      stack_(own_stack_ != nullptr ? own_stack_.get() : stack),
+      own_stack_(stack == nullptr ? new unsigned char[size] : nullptr),
+      stack_(stack == nullptr ? own_stack_.get() : stack),
       stack_size_(size) {
   LCI_CHECK(getcontext(&own_) == 0, "getcontext");
   own_.uc_stack.ss_sp = stack_;

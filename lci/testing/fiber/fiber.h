@@ -17,10 +17,10 @@ namespace lci {
 // exception escape. Before the fiber is destroyed, the body has returned, or has never begun.
 class fiber {
  public:
-  // With a stack of 64 KiB.
-  explicit fiber(std::function<void()> body);
-  // With a stack of the caller, `size` bytes (more than 4096), as long as the fiber exists.
-  fiber(std::function<void()> body, unsigned char* stack, size_t size);
+  // `stack`: `size` bytes of the caller, as long as the fiber exists; null: the fiber's own. Sanitized
+  // code needs much stack, but the sanitizers' switches take time for each byte.
+  explicit fiber(std::function<void()> body, unsigned char* stack = nullptr,
+                 size_t size = 64 << 10);
   ~fiber();
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
@@ -33,8 +33,6 @@ class fiber {
   bool finished() const { return finished_; }
 
  private:
-  fiber(std::function<void()> body, std::unique_ptr<unsigned char[]> own_stack,
-        unsigned char* stack, size_t size);
   static void start(unsigned high, unsigned low);
   void run();
 

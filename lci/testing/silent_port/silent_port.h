@@ -14,8 +14,8 @@
 
 namespace lci {
 
-// A port of this host. A process that connects to it gets no answer, because the queue of the socket
-// that listens there is full.
+// A port of this host. A process that connects to it gets no answer, because the queue of the
+// socket that listens there is full.
 class silent_port {
  public:
   silent_port() : listener_(*io::listen_on("127.0.0.1:0")) {
