@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "gmock/gmock.h"
 #include "tools/launcher/testing/lcrun_driver.h"
 
@@ -17,6 +20,19 @@ bool has_ended(pid_t pid) {
          info.si_pid == pid;
 }
 
+auto has_finding(const std::string& finding) {
+  return testing::ContainsRegex("\n  \\* " + finding);
+}
+
+// Whether the first report is complete: that of a rank ends with its devices.
+bool has_report(const std::string& output) { return output.find("under way") != std::string::npos; }
+
+bool has_all(const std::string& output, const std::vector<std::string>& findings) {
+  return std::all_of(findings.begin(), findings.end(), [&output](const std::string& finding) {
+    return testing::Value(output, has_finding(finding));
+  });
+}
+
 }  // namespace
 
 std::string name_of(const testing::TestParamInfo<hung_job>& job) {
@@ -24,7 +40,8 @@ std::string name_of(const testing::TestParamInfo<hung_job>& job) {
 }
 
 std::string report_of(const char* name, int ranks, const std::vector<std::string>& options,
-                      const char* patience, const char* backend) {
+                      const char* patience, const char* backend,
+                      const std::vector<std::string>& findings) {
   std::vector<std::string> words;
   if (std::string(backend) == "sim") {
     words = {program_of_threads, std::to_string(ranks), name};
@@ -35,20 +52,24 @@ std::string report_of(const char* name, int ranks, const std::vector<std::string
   }
   lci::launcher::command job(words, "",
                              {{"LCI_HANG_REPORT", patience}, {"LCI_ATTR_BACKEND", backend}});
-  // The report of a rank ends with its devices. A job that ends by itself has not hung.
-  while (job.error_so_far().find("under way") == std::string::npos && !has_ended(job.pid())) {
-    usleep(1000);
-  }
+  // A job that ends by itself has not hung.
+  const auto wait_until = [&job](const auto& condition) {
+    while (!condition() && !has_ended(job.pid())) usleep(1000);
+  };
+  wait_until([&] { return has_report(job.error_so_far()); });
+  const auto end = std::chrono::steady_clock::now() + findings_patience;
+  wait_until([&] {
+    return has_all(job.error_so_far(), findings) || std::chrono::steady_clock::now() > end;
+  });
   kill(job.pid(), SIGINT);
   kill(job.pid(), SIGINT);
   return job.wait().error;
 }
 
 void expect_named(const hung_job& job) {
-  const std::string report = report_of(job.name, job.ranks, {}, job.patience, job.backend);
-  for (const std::string& finding : job.findings) {
-    EXPECT_THAT(report, testing::ContainsRegex("\n  \\* " + finding));
-  }
+  const std::string report =
+      report_of(job.name, job.ranks, {}, job.patience, job.backend, job.findings);
+  for (const std::string& finding : job.findings) EXPECT_THAT(report, has_finding(finding));
 }
 
 }  // namespace hangs

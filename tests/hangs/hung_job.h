@@ -2,6 +2,7 @@
 #ifndef TESTS_HANGS_HUNG_JOB_H_
 #define TESTS_HANGS_HUNG_JOB_H_
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,13 @@ constexpr const char* for_s = "for [0-9]+ s ";
 
 std::string name_of(const testing::TestParamInfo<hung_job>& job);
 
-// Returns the output of a job that hangs, up to the end of the first report. Over the simulated
-// network there is no lcrun, and `options` are not used.
+// Returns the output of a job that hangs, up to the end of the first report and until it has these
+// findings, too: on a loaded machine, a rank that comes late may be reported first. Gives up after
+// findings_patience. Over the simulated network there is no lcrun, and `options` are not used.
 std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
-                      const char* patience = "0.5", const char* backend = "");
+                      const char* patience = "0.5", const char* backend = "",
+                      const std::vector<std::string>& findings = {});
+constexpr std::chrono::seconds findings_patience{40};  // behind the first report
 
 // Expects each finding in the report of the job.
 void expect_named(const hung_job& job);

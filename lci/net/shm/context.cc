@@ -241,7 +241,20 @@ bool shm_context::copy_memory(int rank, copy_direction direction, void* local, u
   if (!reaches_memory(rank)) return false;
   // Between threads of one process, the order comes through memory that each has mapped elsewhere.
   const base::tsan_ignore_scope access;
-  return rank_at(rank).copy(direction, local, remote, size);
+  return copy(rank, direction, local, remote, size);
+}
+
+bool shm_context::copy(int rank, copy_direction direction, void* local, uint64_t remote,
+                       size_t size) const {
+  if (__builtin_expect(rank_at(rank).copy(direction, local, remote, size), 1)) return true;
+  const int reason = errno;
+  if (reason == ESRCH) return false;  // it has ended, which is found and reported elsewhere
+  LCI_LOG(error, "shm: can't copy ", size,
+          direction == copy_direction::to_peer ? " bytes to rank " : " bytes from rank ", rank,
+          ": ", std::strerror(reason),
+          reason == EFAULT ? " (the memory of one of the two ranks is not mapped, or is read-only)"
+                           : "");
+  return false;
 }
 
 base::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {

@@ -91,9 +91,7 @@ shm_device::shm_device(shm_context& context, const device_config& config,
       cooperative_(
           ranks_, context.regions(),
           [&context](int rank, copy_direction direction, void* local, uint64_t remote,
-                     size_t size) {
-            return context.rank_at(rank).copy(direction, local, remote, size);
-          },
+                     size_t size) { return context.copy(rank, direction, local, remote, size); },
           large_puts_),
       active_rank_(context.rank()),
       region_user_(context.regions()),

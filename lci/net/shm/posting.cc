@@ -171,7 +171,8 @@ error_t shm_device::post_remote_copy(const op& operation) {
                            operation.size >= cooperative_copy_size_;
   const auto copy = [&] {
     if (mapped == nullptr) {
-      return target.copy(direction, operation.buffer, open.address, operation.size);
+      return context_.copy(operation.rank, direction, operation.buffer, open.address,
+                           operation.size);
     }
     if (direction == copy_direction::to_peer && operation.size <= cache_line_size) {
       base::copy_short(mapped, operation.buffer, operation.size);

@@ -31,7 +31,7 @@
 
 namespace lci::rt {
 
-constexpr uint64_t wire_version = 0x4c43490000000005;  // "LCI", then the number
+constexpr uint64_t wire_version = 0x4c43490000000006;  // "LCI", then the number
 
 // Immediate data.
 
@@ -170,7 +170,8 @@ enum class message_kind : net_imm_data_t {
   rts = 3,     // rts_header: ready to send. The bytes are too many to come by themselves
   rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
   reject = 5,  // reject_header: can't receive, answers rts
-  fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
+  fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself;
+               // or will never be
   remote_completion = 7,  // a put or get with remote_comp is complete
   event = 8,              // signal_event: a put or get with a signal, or a part of one, is complete
   atomic = 9,             // atomic_header, then atomic_operands: to be carried out by the target
@@ -233,6 +234,7 @@ struct reject_header {
 
 struct fin_header {
   uint32_t receiver_ticket;
+  uint32_t failed;  // 1: the sender could not put all of the bytes
 };
 
 struct remote_completion_header {
@@ -269,7 +271,7 @@ struct atomic_reply_header {
 
 static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16 && sizeof(rts_header) == 32);
 static_assert(sizeof(rtr_header) == 32 && sizeof(reject_header) == 4);
-static_assert(sizeof(fin_header) == 4 && sizeof(remote_completion_header) == 16 &&
+static_assert(sizeof(fin_header) == 8 && sizeof(remote_completion_header) == 16 &&
               sizeof(signal_event) == 8);
 static_assert(sizeof(atomic_header) == 24 && sizeof(atomic_reply_header) == 16);
 static_assert(sizeof(atomic_header) + sizeof(atomic_operands) <= 64,

@@ -24,7 +24,9 @@ void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
 std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_context_attr_t* attr) {
   const auto backend = choose_backend(boot.position(), attr->backend);
   if (number != 0) compare_with_peers(boot, *attr, backend);
-  const net::backend_entry* const entry = backend.value();
+  // It was available when the ranks compared their settings, but descriptors may have run out since.
+  if (!backend.ok()) rt::throw_start_failure(boot, "", backend.status());
+  const net::backend_entry* const entry = *backend;
   auto network = entry->make(boot, *attr);
   if (!network.ok()) {
     rt::throw_start_failure(boot,
@@ -45,8 +47,10 @@ base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_positio
   if (entry != nullptr) {
     why =
         base::StrCat("backend ", entry->name, " (LCI_ATTR_BACKEND) is not available on this host");
-    if (entry->describe != nullptr)
-      base::StrAppend(&why, ": ", entry->describe().status().message());
+    if (entry->describe != nullptr) {
+      const base::Status reason = entry->describe().status();  // maybe none: a second look
+      if (!reason.ok()) base::StrAppend(&why, ": ", reason.message());
+    }
   }
   return base::FailedPreconditionError(
       base::StrCat(why, "; leave it unset for the default", base::descriptor_hint()));
