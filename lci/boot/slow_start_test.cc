@@ -9,6 +9,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_client.h"
 #include "lci/io/files.h"
+#include "lci/io/socket.h"
 #include "lci/io/unique_fd.h"
 #include "lci/testing/job/test_job.h"
 #include "lci/testing/silent_port/silent_port.h"
@@ -84,24 +85,50 @@ TEST_P(late_server, is_looked_for_aloud) {
   EXPECT_EQ(said_.of(0), "");
 }
 
-TEST(server_behind_a_firewall, is_named) {
-  const silent_port server;
-  const words said;
-  const pid_t rank_1 = ::fork();
-  ASSERT_GE(rank_1, 0);
-  if (rank_1 == 0) {
-    said.keep(1);
-    tcp_client_options options;
-    options.address = server.address();
-    options.position = {1, 2, 0, 0};
-    options.timeout = std::chrono::hours(24);
-    (void)connect_standalone_tcp_bootstrap(options);
-    ::_exit(0);
+using connect_function =
+    base::StatusOr<std::unique_ptr<bootstrap>> (*)(const tcp_client_options& options);
+
+// Of a job whose server is the launcher or rank 0.
+class mute_server : public testing::TestWithParam<connect_function> {
+ protected:
+  // Expects of rank 1, which looks for a server at `address`, that it says this.
+  void expect_warning(const std::string& address, const std::string& warning) {
+    const words said;
+    const pid_t rank_1 = ::fork();
+    ASSERT_GE(rank_1, 0);
+    if (rank_1 == 0) {
+      said.keep(1);
+      tcp_client_options options;
+      options.address = address;
+      options.position = {1, 2, 0, 0};
+      options.timeout = std::chrono::hours(24);
+      (void)GetParam()(options);
+      ::_exit(0);
+    }
+    said.wait_for(
+        1,
+        base::StrCat("still looking for the job: tcp bootstrap of rank 1 of 2: ", warning, "; "));
+    EXPECT_EQ(::kill(rank_1, SIGKILL), 0);
+    EXPECT_EQ(::waitpid(rank_1, nullptr, 0), rank_1);
   }
-  said.wait_for(
-      1, base::StrCat("rank 1 of 2: nobody answers at ", server.address(), "; rank 0 serves"));
-  EXPECT_EQ(::kill(rank_1, SIGKILL), 0);
-  EXPECT_EQ(::waitpid(rank_1, nullptr, 0), rank_1);
+};
+
+INSTANTIATE_TEST_SUITE_P(all, mute_server,
+                         testing::Values(connect_tcp_bootstrap, connect_standalone_tcp_bootstrap),
+                         [](const testing::TestParamInfo<connect_function>& server) {
+                           return server.index == 0 ? "launcher" : "rank_0";
+                         });
+
+TEST_P(mute_server, behind_a_firewall_is_named) {
+  const silent_port server;
+  expect_warning(server.address(), "nobody answers at " + server.address());
+}
+
+// As that of a launcher that is stopped: the kernel makes the connection.
+TEST_P(mute_server, that_is_stopped_is_named) {
+  const io::unique_fd server = *io::listen_on("127.0.0.1:0");
+  const std::string address = *io::local_address(server.get());
+  expect_warning(address, "at " + address + ": the job's bootstrap server does not answer");
 }
 
 }  // namespace

@@ -182,7 +182,8 @@ attempt try_once(const tcp_client_options& options, base::StatusOr<io::unique_fd
   if (base::IsUnavailable(proved)) return {outcome::connection_lost, proved};
   if (base::IsPermissionDenied(proved)) return {outcome::wrong_token, proved};
   if (base::IsFailedPrecondition(proved)) return {outcome::other_protocol, proved};
-  if (!proved.ok()) return {outcome::other_server, proved};
+  if (base::IsDeadlineExceeded(proved)) return {outcome::other_server, proved};
+  if (!proved.ok()) return {outcome::failed, proved};
   const bool place_known = position.local_size > 0;
   tcp_wire::hello hello;
   hello.rank = static_cast<uint32_t>(position.rank);
@@ -236,10 +237,13 @@ struct patience {
   io::steady::duration with_proof;
 };
 
-// A server that may be elsewhere is looked for again. `attempts`: at a server.
+// A server that may be elsewhere is looked for again. Elsewhere it can't be, the second attempt takes
+// all the time; the first one ends when it is time for a warning. `attempts`: at a server.
 patience patience_of(int attempts, const server_search& search, io::steady::duration left) {
   const io::steady::duration more_each_time = std::chrono::seconds(1 << std::min(attempts, 5));
-  return {search.is_served() ? left : more_each_time, search.is_fixed() ? left : more_each_time};
+  const io::steady::duration there =
+      attempts == 0 ? std::min<io::steady::duration>(left, start_patience) : left;
+  return {search.is_served() ? there : more_each_time, search.is_fixed() ? there : more_each_time};
 }
 
 // Until when a server must have proved itself.
@@ -250,14 +254,14 @@ io::steady::time_point proof_time(io::steady::duration wait, io::steady::time_po
   return std::max(deadline, now + tcp_channel::default_grace);
 }
 
-bool is_final(outcome how, const server_search& search) {
-  switch (how) {
+bool is_final(const attempt& last, const server_search& search) {
+  switch (last.how) {
     case outcome::connection_lost:
+    case outcome::other_server:
       return false;
     case outcome::nobody_listens:
-      return search.is_served();
+      return search.is_served() && !base::IsDeadlineExceeded(last.result.status());
     case outcome::other_protocol:
-    case outcome::other_server:
     case outcome::wrong_token:
       return search.is_fixed();
     default:
@@ -287,7 +291,7 @@ attempt try_place(const tcp_client_options& options, const server_place& place,
     // Whether the server is at one of them.
     if (last.how != outcome::connection_lost) last.how = made.how;
     last.result = base::Status(why.code(), errors);
-    if (is_final(made.how, search)) return {made.how, std::move(last.result)};
+    if (is_final(made, search)) return {made.how, std::move(last.result)};
   }
   return last;
 }
@@ -312,7 +316,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
       made = {not_yet ? outcome::nobody_listens : outcome::failed, place.status()};
     }
     const io::steady::time_point now = io::steady::now();
-    const bool is_over = is_final(made.how, search) || now >= deadline;
+    const bool is_over = is_final(made, search) || now >= deadline;
     if (is_over || (now - begin >= start_patience && !has_warned)) {
       const base::Status& why = made.result.status();
       const base::Status failure(
