@@ -217,6 +217,7 @@ void arena::close_memory(uint64_t number) const {
 }
 
 arena::difference arena::first_difference(uint64_t number) const {
+  if (block_of(rank_) == nullptr) return {};  // then this rank has no records
   const uint64_t oldest = number < records ? 1 : number - records + 1;
   for (uint64_t each = oldest; each <= number; ++each) {
     difference found;

@@ -84,6 +84,17 @@ TEST(Arena, AllRanksCanDoWhatTheLeastOfThemCan) {
   EXPECT_EQ(seeing.joined(), arena::join_state::failed);
 }
 
+// Messages carry its operations then. Whether others have broken them off is still looked up.
+TEST(Arena, ARankWithoutMemoryOfItsOwnComparesNothing) {
+  std::vector<unsigned char> memory(arena::block_bytes() + 128);
+  auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
+  arena other(0, {first, nullptr}, {}, default_sizes);
+  arena without(1, {first, nullptr}, {}, default_sizes);
+  EXPECT_EQ(without.joined(), arena::join_state::failed);
+  without.begin(1, {operation_kind::barrier});
+  EXPECT_EQ(error_of([&without] { without.check_agreement(1); }), "");
+}
+
 TEST(Arena, ARankThatHasNotMadeItsArenaIsWaitedFor) {
   std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
   auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;

@@ -67,13 +67,21 @@ base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Sta
 base::Status exchange_and_accept(
     boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
     const std::function<base::Status(int rank, const std::string& value)>& accept) {
+  return exchange_and_answer(boot, name, local, accept, [] { return std::string(); }).status();
+}
+
+base::StatusOr<std::vector<std::string>> exchange_and_answer(
+    boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
+    const std::function<base::Status(int rank, const std::string& value)>& accept,
+    const std::function<std::string()>& answer) {
   const auto all = exchange(boot, name, local);
   if (!all.ok()) return all.status();
   base::Status status;
   for (int r = 0; r < boot.size() && status.ok(); ++r) {
     status = accept(r, (*all)[static_cast<size_t>(r)]);
   }
-  return agree(boot, base::StrCat(name, "-accepted"), status);
+  return exchange(boot, base::StrCat(name, "-accepted"),
+                  status.ok() ? base::StatusOr<std::string>(answer()) : status);
 }
 
 namespace {

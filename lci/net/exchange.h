@@ -27,6 +27,13 @@ base::Status exchange_and_accept(
     boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
     const std::function<base::Status(int rank, const std::string& value)>& accept);
 
+// The same. In the agreement, each rank also sends the others answer(), of when it has accepted all
+// values. Returns the answers by rank.
+base::StatusOr<std::vector<std::string>> exchange_and_answer(
+    boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
+    const std::function<base::Status(int rank, const std::string& value)>& accept,
+    const std::function<std::string()>& answer);
+
 // As agree(), for ranks that need each other to make progress until all have agreed: `meanwhile` is
 // called again and again, and may still find an error. Uses bootstrap::get alone. A thread for it
 // would make the program one that has threads, in which the C library's locks and system calls take

@@ -63,6 +63,10 @@ bool peer::has_died() const {
 
 bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
   if (access == reach::kernel) return copy_across(pid, direction, local, remote, size);
+  if (access == reach::target_copies) {  // only a peer whose memory is damaged asks for that
+    errno = EPERM;
+    return false;
+  }
   copy_within(direction, local, remote, size);
   return true;
 }
@@ -72,10 +76,12 @@ base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
   made->peers_ = base::make_aligned_array<peer>(static_cast<size_t>(boot.size()));
   // No rank closes its descriptor, or ends, before all ranks have opened it.
-  const base::Status met = exchange_and_accept(
+  const auto met = exchange_and_answer(
       boot, "shm-ranks", made->introduce(),
-      [&](int r, const std::string& value) { return made->add_peer(r, value); });
-  if (!met.ok()) return met;
+      [&](int r, const std::string& value) { return made->add_peer(r, value); },
+      [&] { return made->list_unreached(); });
+  if (!met.ok()) return met.status();
+  for (int r = 0; r < boot.size(); ++r) made->take_unreached(r, (*met)[static_cast<size_t>(r)]);
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
@@ -183,6 +189,29 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
   }
   LCI_LOG(info, "shm: ", reason, ". Puts and gets go through the rings");
   return reach::target_copies;
+}
+
+// A bit for each rank that this one can't reach by the kernel, in bytes; none at all, as mostly, if
+// it reaches all.
+std::string shm_context::list_unreached() const {
+  if (!any_target_copies()) return "";
+  std::string bits((static_cast<size_t>(size()) + 7) / 8, '\0');
+  for (int r = 0; r < size(); ++r) {
+    if (rank_at(r).access != reach::target_copies) continue;
+    char& byte = bits[static_cast<size_t>(r) / 8];
+    byte = static_cast<char>(byte | 1 << r % 8);
+  }
+  return bits;
+}
+
+// A rank that copies may ask the other one to copy its part, so either both can or none does.
+void shm_context::take_unreached(int other, const std::string& bits) {
+  const size_t own_byte = static_cast<size_t>(rank()) / 8;
+  peer& p = peers_[static_cast<size_t>(other)];
+  if (own_byte < bits.size() && (bits[own_byte] >> rank() % 8 & 1) != 0 &&
+      p.access == reach::kernel) {
+    p.access = reach::target_copies;
+  }
 }
 
 bool shm_context::any_target_copies() const {

@@ -18,11 +18,11 @@
 
 namespace lci::net::shm {
 
-// How this rank puts to and gets from another.
+// How this rank puts to and gets from another, which does so in the same way.
 enum class reach : uint8_t {
   here,           // ourselves, or a thread of our process: plain copies
   kernel,         // process_vm_writev and process_vm_readv
-  target_copies,  // the kernel doesn't let us: the other rank copies when it polls
+  target_copies,  // the kernel doesn't let one of us: the other rank copies when it polls
 };
 
 // A peer (or this rank itself), as this rank knows it.
@@ -129,6 +129,9 @@ class shm_context final : public context {
   base::StatusOr<std::string> introduce();
   base::Status add_peer(int rank, const std::string& bytes);
   base::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
+  // Where the kernel lets only one of two ranks copy, neither does: of this rank, and of another.
+  std::string list_unreached() const;
+  void take_unreached(int other, const std::string& bits);
 
   boot::bootstrap& boot_;
   distance_mode assumed_distance_ = distance_mode::measured;
