@@ -285,7 +285,6 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
   ++now_;
   rank_state& self = rank_of(rank);
   device_state& device = device_of(rank, uid);
-  if (self.lost) return errorcode_t::retry;
   if (chance(device, how_.refuse_percent / 4)) return errorcode_t::retry_lock;
   const auto write = [&](const completion& finished) {
     out[(*count)++] = finished;
@@ -294,7 +293,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
   // Posted operations complete in any order.
   for (auto each = device.posted.begin(); each != device.posted.end() && *count < max;) {
     const op& operation = each->operation;
-    const bool lost = rank_of(operation.rank).lost;
+    const bool lost = self.lost || rank_of(operation.rank).lost;
     if (each->due > now_ && !lost) {
       ++each;
       continue;
@@ -303,6 +302,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
     write(make_completion(operation.kind, operation.rank, operation.context, failed));
     each = device.posted.erase(each);
   }
+  if (self.lost) return *count > 0 ? error_t(errorcode_t::done) : errorcode_t::retry;
   // Messages of each sender in their order, senders in any.
   const size_t first = next_random(&device.random) % ranks_.size();
   for (size_t i = 0; i < ranks_.size(); ++i) {

@@ -56,7 +56,8 @@ class fabric {
   void* find_memory(int rank, remote_region region, size_t size) const;
 
   // `rank` is gone from now on: what it had sent may be lost from any message on, no message to or
-  // from it is delivered any more, and its peers are notified within some ticks.
+  // from it is delivered any more, and its peers are notified within some ticks. What it has posted
+  // fails when it polls.
   void lose(int rank);
 
  private:
