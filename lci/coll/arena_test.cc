@@ -84,7 +84,7 @@ TEST(Arena, AllRanksCanDoWhatTheLeastOfThemCan) {
   EXPECT_EQ(seeing.joined(), arena::join_state::failed);
 }
 
-// Messages carry its operations then. Whether others have broken them off is still looked up.
+// Its operations go by messages.
 TEST(Arena, ARankWithoutMemoryOfItsOwnComparesNothing) {
   std::vector<unsigned char> memory(arena::block_bytes() + 128);
   auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;

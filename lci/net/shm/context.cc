@@ -191,8 +191,7 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
   return reach::target_copies;
 }
 
-// A bit for each rank that this one can't reach by the kernel, in bytes; none at all, as mostly, if
-// it reaches all.
+// A bit for each rank that this one can't reach by the kernel; empty if it reaches all, as is usual.
 std::string shm_context::list_unreached() const {
   if (!any_target_copies()) return "";
   std::string bits((static_cast<size_t>(size()) + 7) / 8, '\0');
@@ -204,7 +203,7 @@ std::string shm_context::list_unreached() const {
   return bits;
 }
 
-// A rank that copies may ask the other one to copy its part, so either both can or none does.
+// A rank that copies may ask the other one to copy a part, so either both copy or none does.
 void shm_context::take_unreached(int other, const std::string& bits) {
   const size_t own_byte = static_cast<size_t>(rank()) / 8;
   peer& p = peers_[static_cast<size_t>(other)];
