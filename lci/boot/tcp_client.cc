@@ -237,12 +237,13 @@ struct patience {
   io::steady::duration with_proof;
 };
 
-// A server that may be elsewhere is looked for again. Elsewhere it can't be, the second attempt takes
-// all the time; the first one ends when it is time for a warning. `attempts`: at a server.
-patience patience_of(int attempts, const server_search& search, io::steady::duration left) {
+// A server that may be elsewhere is looked for again. If it can't be elsewhere, an attempt takes all
+// the time, once the rank has warned of a long start. `attempts`: at a server.
+patience patience_of(int attempts, const server_search& search, bool has_warned,
+                     io::steady::duration left) {
   const io::steady::duration more_each_time = std::chrono::seconds(1 << std::min(attempts, 5));
   const io::steady::duration there =
-      attempts == 0 ? std::min<io::steady::duration>(left, start_patience) : left;
+      has_warned ? left : std::min<io::steady::duration>(left, start_patience);
   return {search.is_served() ? there : more_each_time, search.is_fixed() ? there : more_each_time};
 }
 
@@ -307,7 +308,8 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
     const base::StatusOr<server_place> place = search.look();
     attempt made;
     if (place.ok()) {
-      const patience wait = patience_of(at_servers++, search, deadline - io::steady::now());
+      const patience wait =
+          patience_of(at_servers++, search, has_warned, deadline - io::steady::now());
       made = try_place(options, *place, node, wait, deadline, search);
       if (made.how == outcome::entered) return std::move(made.result);
       if (made.how != outcome::connection_lost) search.is_not_there();

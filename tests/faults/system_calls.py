@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""system_calls.py LCRUN TOUR_PROGRAM [--only=CALL]...: each system call of a rank fails, once or always.
+"""system_calls.py LCRUN TOUR_PROGRAM [--bootstrap=tcp|file] [--only=CALL]...: each system call of a rank fails, once or always.
 
 strace lets the calls of rank 1 fail, of a job of two ranks that share memory. Whatever fails, the job ends, by itself: all
-is complete, or a line says why not. No rank crashes.
+is complete, or a line says why not. No rank crashes, and no result is wrong.
 """
 import argparse
 import collections
@@ -58,9 +58,11 @@ class Job:
             return "it did not end"
         if re.search(r"signal (4|7|8|11) ", self.error):
             return "a rank has crashed"
+        if "does not hold" in self.error:
+            return "a result is wrong"
         if self.code == 0:
             return "" if self.output.count("complete ") == 2 else "it ended with 0, but is not complete"
-        return "" if re.search(r"\blci\b|^rank ends: ", self.error, re.MULTILINE) else "nothing says why it failed"
+        return "" if re.search(r"\blci\b|^exception: ", self.error, re.MULTILINE) else "nothing says why it failed"
 
 
 def calls_of(job_of, folder):

@@ -61,16 +61,6 @@ bool peer::has_died() const {
          errno == ESRCH;
 }
 
-bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
-  if (access == reach::kernel) return copy_across(pid, direction, local, remote, size);
-  if (access == reach::target_copies) {  // only a peer whose memory is damaged asks for that
-    errno = EPERM;
-    return false;
-  }
-  copy_within(direction, local, remote, size);
-  return true;
-}
-
 base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
@@ -274,12 +264,20 @@ bool shm_context::copy_memory(int rank, copy_direction direction, void* local, u
 
 bool shm_context::copy(int rank, copy_direction direction, void* local, uint64_t remote,
                        size_t size) const {
-  if (__builtin_expect(rank_at(rank).copy(direction, local, remote, size), 1)) return true;
-  const int reason = errno;
+  const peer& other = rank_at(rank);
+  if (other.access == reach::here) {
+    copy_within(direction, local, remote, size);
+    return true;
+  }
+  // (No peer asks for a copy that the kernel does not let us make, unless its memory is damaged.)
+  if (other.access == reach::kernel && copy_across(other.pid, direction, local, remote, size)) {
+    return true;
+  }
+  const int reason = other.access == reach::kernel ? errno : EPERM;
   if (reason == ESRCH) return false;  // it has ended, which is found and reported elsewhere
   LCI_LOG(error, "shm: can't copy ", size,
           direction == copy_direction::to_peer ? " bytes to rank " : " bytes from rank ", rank,
-          ": ", std::strerror(reason),
+          ": ", base::error_text(reason),
           reason == EFAULT ? " (the memory of one of the two ranks is not mapped, or is read-only)"
                            : "");
   return false;

@@ -39,9 +39,6 @@ class peer {
   bool has_died() const;
   // The process has ended, or runs another program. Reads a file.
   bool is_replaced() const { return !boot::is_alive(process); }
-  // Between here and there, which is reached `here` or by `kernel`. False, with errno: not all of
-  // it could be copied.
-  bool copy(copy_direction direction, void* local, uint64_t remote, size_t size) const;
   // Where the bytes are in our own addresses; null if they aren't.
   unsigned char* mapped(const open_bytes& bytes) const {
     if (bytes.backing == 0 || views == nullptr) return nullptr;
@@ -108,7 +105,8 @@ class shm_context final : public context {
   int rank() const { return boot_.rank(); }
   int size() const { return boot_.size(); }
   const peer& rank_at(int rank) const { return peers_[static_cast<size_t>(rank)]; }
-  // As peer::copy. What can't be copied to or from a process that runs is logged, with the reason.
+  // Between here and a rank that is reached `here` or by `kernel`. False: not all of it could be
+  // copied, which is logged with the reason, unless the rank's process has ended.
   bool copy(int rank, copy_direction direction, void* local, uint64_t remote, size_t size) const;
   region_table& regions() { return regions_; }
   // Some rank can only be reached by asking.

@@ -79,10 +79,6 @@ void device_impl_t::describe(observe::rank_report* report) {
   rendezvous.describe(report, described.number);
 }
 
-bool device_impl_t::is_gone(int rank) const {
-  return state.has_failed(rank) || net->has_died(rank);
-}
-
 void device_impl_t::report_failure(const char* call, int rank, std::string_view otherwise) const {
   if (rank >= 0 && is_gone(rank)) {
     throw peer_failure_error(rank, base::StrCat("lci: ", call, ": rank ", rank, " is gone"));

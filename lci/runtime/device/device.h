@@ -97,8 +97,6 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
 
   // As those of net::device, for all whose progress this one's makes.
   std::vector<int> wait_descriptors() const;
-  // Whether that rank is gone, although progress() may not have said so yet. For errors.
-  bool is_gone(int rank) const;
   // Throws for an operation with that rank that has failed: peer_failure_error if the rank is gone,
   // else std::runtime_error, "lci: CALL" and `otherwise`.
   [[noreturn, gnu::cold]] void report_failure(const char* call, int rank,

@@ -242,7 +242,7 @@ void device_impl_t::handle(const net::completion& completion) {
       if (signals().is_event(completion.imm)) {
         rma.on_event(completion.rank, signals().decode(completion.imm, completion.imm_high));
       } else {
-        rendezvous.on_end(completion.rank, completion.imm);
+        rendezvous.on_end(completion.rank, completion.imm, /*failed=*/false);
       }
       return;
     case net::completion_kind::peer_failed:
@@ -316,7 +316,9 @@ void device_impl_t::handle_message(const net::completion& received) {
       [&](const rt::taken_header& header) { rendezvous.on_taken(rank, header.sender_ticket); },
       [&](const rt::rtr_header& header) { rendezvous.on_rtr(rank, header); },
       [&](const rt::reject_header& header) { rendezvous.on_reject(rank, header); },
-      [&](const rt::fin_header& header) { rendezvous.on_fin(rank, header); },
+      [&](const rt::fin_header& header) {
+        rendezvous.on_end(rank, header.receiver_ticket, header.failed != 0);
+      },
       [&](const rt::remote_completion_header& header) {
         on_remote_completion(rank, header.tag, header.rcomp);
       },

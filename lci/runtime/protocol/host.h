@@ -50,6 +50,8 @@ class protocol_host {
   // Signals are added to by the rank that puts (support level 4).
   bool has_remote_add() const { return has_remote_add_; }
   net::context& network() { return *context.net; }
+  // Whether that rank is gone, although progress() may not have said so yet. For errors.
+  bool is_gone(int rank) const { return state.has_failed(rank) || net->has_died(rank); }
   packet_pool_impl_t& packets() { return packets_; }
 
   // The registration of a packet, if the network wants one.

@@ -167,7 +167,7 @@ void rendezvous::on_rtr(int rank, const rtr_header& header) {
 
 void rendezvous::outgoing_state::finished(protocol_host& host, errorcode_t code) {
   const bool failed = code == errorcode_t::fatal;
-  if (failed && !of->is_lost(whole) && !host.net->has_died(whole.rank)) {
+  if (failed && !host.is_gone(whole.rank)) {
     LCI_LOG(error, "can't write a message of ", whole.size, " bytes to the memory of rank ",
             whole.rank);
   }
@@ -244,7 +244,7 @@ bool rendezvous::read(const announcement& announced, void* to) {
 
 void rendezvous::get(const announcement& announced, const operation& incoming) {
   if (read(announced, incoming.buffer)) return end(incoming, errorcode_t::done);
-  if (!host_.state.has_failed(announced.rank)) {
+  if (!host_.is_gone(announced.rank)) {
     LCI_LOG(error, "can't read a message of ", announced.size, " bytes in the memory of rank ",
             announced.rank);
   }
@@ -326,24 +326,17 @@ void rendezvous::reject(const announcement& announced) {
   host_.submit(control_op(announced.rank, message_kind::reject, header), nullptr);
 }
 
-rendezvous::incoming_state* rendezvous::take_ended(int rank, uint32_t receiver_ticket) {
-  incoming_state* const state = take(&incoming_, receiver_ticket, rank);
-  if (state == nullptr) LCI_LOG(error, "rank ", rank, " ended a rendezvous that was not open");
-  return state;
-}
-
-void rendezvous::on_end(int rank, uint32_t receiver_ticket) {
-  incoming_state* const state = take_ended(rank, receiver_ticket);
-  if (state != nullptr) finish(state, errorcode_t::done);
-}
-
-void rendezvous::on_fin(int rank, const fin_header& header) {
-  if (header.failed == 0) return on_end(rank, header.receiver_ticket);
-  incoming_state* const state = take_ended(rank, header.receiver_ticket);
-  if (state == nullptr) return;
-  LCI_LOG(error, "rank ", rank, " can't write a message of ", state->whole.size,
-          " bytes here; its own log says why");
-  finish(state, errorcode_t::fatal);
+void rendezvous::on_end(int rank, uint32_t receiver_ticket, bool failed) {
+  incoming_state* state = take(&incoming_, receiver_ticket, rank);
+  if (state == nullptr) {
+    LCI_LOG(error, "rank ", rank, " ended a rendezvous that was not open");
+    return;
+  }
+  if (failed) {
+    LCI_LOG(error, "rank ", rank, " can't write a message of ", state->whole.size,
+            " bytes here; its own log says why");
+  }
+  finish(state, failed ? errorcode_t::fatal : errorcode_t::done);
 }
 
 void rendezvous::finish(incoming_state* state, errorcode_t code) {

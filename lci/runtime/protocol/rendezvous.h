@@ -114,8 +114,7 @@ class rendezvous {
   void on_rtr(int rank, const rtr_header& header);
   void on_reject(int rank, const reject_header& header);
   void on_taken(int rank, uint32_t sender_ticket);
-  void on_end(int rank, uint32_t receiver_ticket);  // of the put_imm
-  void on_fin(int rank, const fin_header& header);
+  void on_end(int rank, uint32_t receiver_ticket, bool failed);
 
   // Ends every conversation that waits for a rank that is gone, and those of collectives with any
   // rank: these need all ranks, and a rank that has noticed the failure does not continue.
@@ -176,8 +175,6 @@ class rendezvous {
   incoming_state* prepare(const announcement& announced, const operation& incoming);
   // Answers an announcement. False, and has done nothing, if no ticket is free.
   bool answer(incoming_state* state);
-  // The state of a conversation that its sender ends; null, after a report, if there is none.
-  incoming_state* take_ended(int rank, uint32_t receiver_ticket);
   void finish(outgoing_state* state, errorcode_t code);
   void finish(incoming_state* state, errorcode_t code);
   void end(const operation& incoming, errorcode_t code);
