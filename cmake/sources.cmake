@@ -70,6 +70,7 @@ set(LCI_SOURCES
   lci/net/shm/backend.cc
   lci/net/shm/context.cc
   lci/net/shm/cooperative_copy.cc
+  lci/net/shm/descriptor_passing.cc
   lci/net/shm/device.cc
   lci/net/shm/get_selector.cc
   lci/net/shm/heap.cc

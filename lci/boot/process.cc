@@ -104,14 +104,6 @@ int64_t find_lock_holder(const struct stat& file) {
   return 0;
 }
 
-std::string boot_id() {
-  const std::optional<std::string> text = io::read_file("/proc/sys/kernel/random/boot_id");
-  if (!text) return "?";
-  std::string_view line = *text;
-  base::ConsumeSuffix(&line, "\n");
-  return std::string(line);
-}
-
 bool has_variable(std::string_view environment, std::string_view variable) {
   for (std::string_view entry : base::StrSplit(environment, '\0')) {
     if (base::ConsumePrefix(&entry, variable) && base::StartsWith(entry, "=")) return true;
@@ -153,6 +145,14 @@ std::string describe_lock_holder(int fd) {
   const std::optional<process_stat> holder = read_stat(pid);
   const bool is_stopped = holder && (holder->state == 'T' || holder->state == 't');
   return base::StrCat("process ", pid, is_stopped ? ", which is stopped" : "");
+}
+
+std::string boot_id() {
+  const std::optional<std::string> text = io::read_file("/proc/sys/kernel/random/boot_id");
+  if (!text) return "?";
+  std::string_view line = *text;
+  base::ConsumeSuffix(&line, "\n");
+  return std::string(line);
 }
 
 std::string process_domain() {

@@ -41,6 +41,9 @@ bool is_alive(const process_id& process);
 // holder, as on another host.
 std::string describe_lock_holder(int fd);
 
+// Equal for processes of one machine since its last start.
+std::string boot_id();
+
 // Equal for processes that see each other's pids: same machine, same boot, same /proc.
 std::string process_domain();
 

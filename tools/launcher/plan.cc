@@ -1,13 +1,15 @@
 #include "tools/launcher/plan.h"
 
-#include <unistd.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "lci/base/env.h"
@@ -43,13 +45,19 @@ base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options
   return std::move(given->hosts);
 }
 
+// The path that the kernel was given stands in for /proc where that is not mounted.
 base::StatusOr<std::string> own_path() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  if (size <= 0 || static_cast<size_t>(size) == sizeof(path)) {
-    return base::InternalError("can't find lcrun's own path; give --remote-lcrun");
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    const auto* const given = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    path = std::filesystem::canonical(given == nullptr ? "" : given, error);
   }
-  return std::string(path, static_cast<size_t>(size));
+  if (error) {
+    return base::InternalError(
+        base::StrCat("can't find lcrun's own path: ", error.message(), "; is /proc mounted?"));
+  }
+  return path.string();
 }
 
 void give_ranks(const std::vector<int>& counts, const launch_options& options, job_plan* job) {

@@ -29,7 +29,9 @@ class mixed_context final : public context {
   base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override;
-  bool maps_memory_of(int rank) const override { return near_rank(rank) >= 0; }
+  bool maps_memory_of(int rank) const override {
+    return near_rank(rank) >= 0 && near_->maps_memory_of(near_rank(rank));
+  }
   void* map_memory(int rank, remote_region region, size_t size) override;
   bool reaches_memory(int rank) const override {
     return near_rank(rank) >= 0 && near_->reaches_memory(near_rank(rank));

@@ -10,7 +10,6 @@
 #include "lci/base/strings.h"
 #include "lci/boot/process.h"
 #include "lci/net/exchange.h"
-#include "lci/net/shm/host.h"
 
 namespace lci::net::mixed {
 
@@ -42,8 +41,9 @@ hosts group_by_host(const std::vector<std::string>& numbers, int rank) {
 base::StatusOr<hosts> find_hosts(boot::bootstrap& boot) {
   const auto number = [&]() -> base::StatusOr<std::string> {
     const std::optional<std::string> text = base::env_text("LCI_HOSTS");
-    // Ranks are on one host if the bootstrap counts them as local and shm can connect them.
-    const std::string host = base::StrCat(boot::node_name(), " ", shm::host_number());
+    // Ranks are on one host if the bootstrap counts them as local and shm can connect them, whatever
+    // containers they are in.
+    const std::string host = base::StrCat(boot::node_name(), " ", boot::network_domain());
     if (!text) return host;
     const base::StatusOr<std::vector<int>> numbers = parse_hosts(*text, boot.size());
     if (!numbers.ok()) return numbers.status();

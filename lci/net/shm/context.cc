@@ -1,5 +1,6 @@
 #include "lci/net/shm/context.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
+#include "lci/net/shm/descriptor_passing.h"
 #include "lci/net/shm/device.h"
 #include "lci/net/shm/host.h"
 
@@ -39,6 +41,15 @@ base::StatusOr<distance_mode> read_distance_mode() {
                                                                 {"near", distance_mode::near},
                                                                 {"far", distance_mode::far}};
   return base::env_enum<distance_mode>("LCI_SHM_DISTANCE", distance_mode::measured, accepted);
+}
+
+// -1 where the kernel has none. No C library of every distribution that we run on has a wrapper.
+int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+// Whether a set of ranks, as bits, has this one.
+bool has_rank(std::string_view bits, int rank) {
+  const auto byte = static_cast<size_t>(rank) / 8;
+  return byte < bits.size() && (bits[byte] >> rank % 8 & 1) != 0;
 }
 
 }  // namespace
@@ -69,9 +80,10 @@ base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot
   const auto met = exchange_and_answer(
       boot, "shm-ranks", made->introduce(),
       [&](int r, const std::string& value) { return made->add_peer(r, value); },
-      [&] { return made->list_unreached(); });
+      [&] { return made->list_limits(); });
   if (!met.ok()) return met.status();
-  for (int r = 0; r < boot.size(); ++r) made->take_unreached(r, (*met)[static_cast<size_t>(r)]);
+  for (int r = 0; r < boot.size(); ++r) made->take_limits(r, (*met)[static_cast<size_t>(r)]);
+  if (base::Status passed = made->pass_directories(); !passed.ok()) return passed;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
@@ -90,6 +102,7 @@ base::StatusOr<std::string> shm_context::introduce() {
   // The numbers of the host and of the process are read from files. Without a free descriptor they
   // cannot be read, and this rank would look like one of another host.
   local_.host = host_number();
+  local_.processes = process_numbering();
   const boot::process_id self = boot::this_process();
   if (const int missing = base::missing_descriptor(); missing != 0) {
     return base::ErrnoToStatus(missing, "reading /proc");
@@ -132,31 +145,53 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   if (theirs.host != local_.host) {
     return base::FailedPreconditionError(
         base::StrCat("rank ", other, " and rank ", rank(),
-                     " are on different hosts (or in containers that do not share their process "
-                     "numbers); the shm backend joins the ranks of one host only; "
+                     " are on different hosts; the shm backend joins the ranks of one host only; "
                      "LCI_ATTR_BACKEND=ofi joins any"));
   }
   peer& p = peers_[static_cast<size_t>(other)];
-  p.pid = static_cast<pid_t>(theirs.pid);
-  p.process = {theirs.proc_pid, theirs.start_time, theirs.image};
-  // No wrapper in the C library of every distribution that we run on.
-  p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
-  base::StatusOr<segment> view =
-      segment::open(theirs.proc_pid, theirs.directory, directory_bytes, /*writable=*/false);
-  if (!view.ok()) return reason(other, view.status());
-  p.directory = *std::move(view);
+  p.directory_token = theirs.directory.token;
+  if (theirs.processes == local_.processes) {
+    p.pid = static_cast<pid_t>(theirs.pid);
+    p.process = {theirs.proc_pid, theirs.start_time, theirs.image};
+    p.pidfd = open_pidfd(p.pid);
+    if (base::Status opened = open_directory(theirs, &p); !opened.ok()) {
+      return reason(other, opened);
+    }
+  } else {
+    p.is_hidden = true;
+  }
   const base::StatusOr<reach> found = find_reach(p, theirs);
   if (!found.ok()) return reason(other, found.status());
   p.access = other == rank() ? reach::here : *found;
-  if (other != rank()) {
-    std::unique_ptr<heap_views>& views = p.pid != local_.pid ? p.views : p.thread_views;
-    views = std::make_unique<heap_views>();
-    if (p.pid != local_.pid) {
-      views->attach(theirs.proc_pid, theirs.directory.token);
-    } else {
-      views->attach(reinterpret_cast<segment_heap*>(static_cast<uintptr_t>(theirs.heap)));
-    }
+  if (other == rank() || p.is_hidden) return base::OkStatus();
+  if (p.pid != local_.pid) {
+    p.views = std::make_unique<heap_views>();
+    p.views->attach(theirs.proc_pid, theirs.directory.token);
+  } else {
+    p.thread_views = std::make_unique<heap_views>();
+    p.thread_views->attach(reinterpret_cast<segment_heap*>(static_cast<uintptr_t>(theirs.heap)));
   }
+  return base::OkStatus();
+}
+
+// Of a rank that this one can name by its process number. Marks it as hidden if it has a directory
+// that this rank may not open.
+base::Status shm_context::open_directory(const introduction& theirs, peer* other) const {
+  const segment_name& name = theirs.directory;
+  base::StatusOr<segment> view =
+      other->pid == local_.pid
+          ? segment::adopt(name.descriptor, name.token, directory_bytes, /*writable=*/false)
+          : segment::open(theirs.proc_pid, name, directory_bytes, /*writable=*/false);
+  if (view.ok()) {
+    other->directory = *std::move(view);
+    return base::OkStatus();
+  }
+  const base::Status& failure = view.status();
+  const bool may_not = base::IsPermissionDenied(failure) || base::IsNotFound(failure) ||
+                       base::IsFailedPrecondition(failure);
+  if (!may_not || other->has_ended()) return failure;
+  LCI_LOG(debug, "shm: ", failure.ToString());
+  other->is_hidden = true;
   return base::OkStatus();
 }
 
@@ -166,13 +201,16 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
   if (*mode == cma_mode::off) return reach::target_copies;
   if (other.pid == local_.pid) return reach::here;
   uint64_t seen = 0;
-  if (copy_across(other.pid, copy_direction::from_peer, &seen, theirs.probe, sizeof(seen)) &&
+  if (other.pid != 0 &&
+      copy_across(other.pid, copy_direction::from_peer, &seen, theirs.probe, sizeof(seen)) &&
       seen == theirs.directory.token) {
     return reach::kernel;
   }
-  const std::string reason =
-      base::StrCat("the kernel does not let this process copy memory of process ", other.pid, " (",
-                   std::strerror(errno), "); in a container, --cap-add=SYS_PTRACE allows it");
+  const std::string reason = base::StrCat(
+      "the kernel does not let this process copy memory of ",
+      other.pid == 0 ? "a process in another PID namespace"
+                     : base::StrCat("process ", other.pid, " (", std::strerror(errno),
+                                    "); in a container, --cap-add=SYS_PTRACE allows it"));
   if (*mode == cma_mode::on) {
     return base::PermissionDeniedError(
         base::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));
@@ -181,26 +219,72 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
   return reach::target_copies;
 }
 
-// A bit for each rank that this one can't reach by the kernel; empty if it reaches all, as is usual.
-std::string shm_context::list_unreached() const {
-  if (!any_target_copies()) return "";
-  std::string bits((static_cast<size_t>(size()) + 7) / 8, '\0');
-  for (int r = 0; r < size(); ++r) {
-    if (rank_at(r).access != reach::target_copies) continue;
-    char& byte = bits[static_cast<size_t>(r) / 8];
+// The ranks that this one can't reach by the kernel, and then those that are hidden from it. Empty if
+// there are none, as is usual.
+std::string shm_context::list_limits() const {
+  const size_t bytes = (static_cast<size_t>(size()) + 7) / 8;
+  std::string bits(2 * bytes, '\0');
+  const auto add = [&](size_t set, int r) {
+    char& byte = bits[set * bytes + static_cast<size_t>(r) / 8];
     byte = static_cast<char>(byte | 1 << r % 8);
+  };
+  bool any = false;
+  for (int r = 0; r < size(); ++r) {
+    const bool unreached = rank_at(r).access == reach::target_copies;
+    if (unreached) add(0, r);
+    if (rank_at(r).is_hidden) add(1, r);
+    any |= unreached || rank_at(r).is_hidden;
   }
-  return bits;
+  return any ? bits : "";
 }
 
-// A rank that copies may ask the other one to copy a part, so either both copy or none does.
-void shm_context::take_unreached(int other, const std::string& bits) {
-  const size_t own_byte = static_cast<size_t>(rank()) / 8;
+// A rank that copies may ask the other one to copy a part, so either both copy or none does. And
+// either both open the other one's memory or none does.
+void shm_context::take_limits(int other, std::string_view bits) {
   peer& p = peers_[static_cast<size_t>(other)];
-  if (own_byte < bits.size() && (bits[own_byte] >> rank() % 8 & 1) != 0 &&
-      p.access == reach::kernel) {
-    p.access = reach::target_copies;
+  const std::string_view unreached = bits.substr(0, bits.size() / 2);
+  const std::string_view hidden = bits.substr(bits.size() / 2);
+  if (has_rank(unreached, rank()) && p.access == reach::kernel) p.access = reach::target_copies;
+  if (has_rank(hidden, rank())) {
+    p.is_hidden = true;
+    p.views = nullptr;
   }
+  any_hidden_ |= hidden.find_first_not_of('\0') != hidden.npos;
+}
+
+base::Status shm_context::pass_directories() {
+  // The pidfd shows the end of a process that has no number in another PID namespace.
+  std::vector<int> own = {own_directory_.name().descriptor};
+  if (const int self = rank_at(rank()).pidfd; self >= 0) own.push_back(self);
+  return pass("shm-directories", own, [&](int r, const std::vector<int>& given) {
+    peer& p = peers_[static_cast<size_t>(r)];
+    LCI_LOG(
+        info, "shm: rank ", r, " passes its descriptors, since ",
+        p.pid == 0 ? "it has another PID namespace" : "its memory can't be opened through /proc");
+    if (p.pidfd < 0 && given.size() > 1) p.pidfd = fcntl(given[1], F_DUPFD_CLOEXEC, 0);
+    base::StatusOr<segment> view =
+        segment::adopt(given[0], p.directory_token, directory_bytes, /*writable=*/false);
+    if (!view.ok()) return view.status();
+    p.directory = *std::move(view);
+    return base::OkStatus();
+  });
+}
+
+base::Status shm_context::pass(
+    std::string_view name, const std::vector<int>& own,
+    const std::function<base::Status(int rank, const std::vector<int>& given)>& accept) {
+  if (!any_hidden_) return base::OkStatus();
+  std::vector<int> hidden;
+  for (int r = 0; r < size(); ++r) {
+    if (rank_at(r).is_hidden) hidden.push_back(r);
+  }
+  const base::Status passed = pass_descriptors(boot_, name, own, hidden, accept);
+  if (passed.ok() || base::IsAborted(passed)) return passed;
+  // A rank that ends has no socket any more.
+  for (const int r : hidden) {
+    if (rank_at(r).has_ended()) return reason(r, passed);
+  }
+  return passed;
 }
 
 bool shm_context::any_target_copies() const {
@@ -241,8 +325,9 @@ void* shm_context::map_memory(int rank, remote_region region, size_t size) {
   open_bytes found;
   if (!find_open(owner.regions(), region, 0, size, &found) || found.backing == 0) return nullptr;
   if (rank == this->rank()) return reinterpret_cast<void*>(static_cast<uintptr_t>(found.address));
-  heap_views& views = owner.views != nullptr ? *owner.views : *owner.thread_views;
-  unsigned char* const block = views.find(found.backing);
+  heap_views* const views = owner.views != nullptr ? owner.views.get() : owner.thread_views.get();
+  if (views == nullptr) return nullptr;
+  unsigned char* const block = views->find(found.backing);
   return block == nullptr ? nullptr : block + found.offset;
 }
 

@@ -3,7 +3,11 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
@@ -56,12 +60,16 @@ class peer {
     return reinterpret_cast<const region_slot*>(directory.data() + page_size);
   }
 
-  pid_t pid = 0;
+  pid_t pid = 0;             // 0: it has no number here
   boot::process_id process;  // the same in the numbers of /proc
   int pidfd = -1;            // owned; -1 where the kernel has none
+  // One of us may not open the other one's memory by its name, so we pass its descriptors.
+  bool is_hidden = false;
   reach access = reach::here;
-  segment directory;  // read-only view of its registrations; of ourselves the original
-  // The segments of its heap that we have mapped. Null for ourselves and threads of our process.
+  segment directory;  // read-only view of its registrations
+  uint64_t directory_token = 0;
+  // The segments of its heap that we have mapped. Null for ourselves, threads of our process and
+  // hidden ranks.
   std::unique_ptr<heap_views> views;
   // For map_memory, of a thread of our process: its own mapping ends with its own context.
   std::unique_ptr<heap_views> thread_views;
@@ -90,7 +98,9 @@ class shm_context final : public context {
   void deregister_memory(local_region region) override { close(region); }
   base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
-  bool maps_memory() const override { return true; }
+  // Memory is allocated at any time, when ranks that are hidden from each other do not meet.
+  bool maps_memory() const override { return !any_hidden_; }
+  bool maps_memory_of(int rank) const override { return !rank_at(rank).is_hidden; }
   void* map_memory(int rank, remote_region region, size_t size) override;
   distance_mode assumed_distance() const { return assumed_distance_; }
   bool reaches_memory(int rank) const override {
@@ -111,6 +121,11 @@ class shm_context final : public context {
   region_table& regions() { return regions_; }
   // Some rank can only be reached by asking.
   bool any_target_copies() const;
+  // Collective, as pass_descriptors() among the ranks that are hidden from each other. Does nothing
+  // if there are none, as is usual.
+  base::Status pass(
+      std::string_view name, const std::vector<int>& own,
+      const std::function<base::Status(int rank, const std::vector<int>& given)>& accept);
   // Why something failed that concerns a rank: Aborted, which the job then knows, if its process
   // has ended; else as `failure`, naming the rank.
   base::Status reason(int rank, const base::Status& failure) const;
@@ -126,10 +141,12 @@ class shm_context final : public context {
   void close(local_region region);
   base::StatusOr<std::string> introduce();
   base::Status add_peer(int rank, const std::string& bytes);
+  base::Status open_directory(const introduction& theirs, peer* other) const;
   base::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
-  // Where the kernel lets only one of two ranks copy, neither does: of this rank, and of another.
-  std::string list_unreached() const;
-  void take_unreached(int other, const std::string& bits);
+  // What this rank may not do to others, and what another one may not.
+  std::string list_limits() const;
+  void take_limits(int other, std::string_view bits);
+  base::Status pass_directories();
 
   boot::bootstrap& boot_;
   distance_mode assumed_distance_ = distance_mode::measured;
@@ -138,6 +155,7 @@ class shm_context final : public context {
   segment_heap heap_;
   region_table regions_;
   base::aligned_array<peer> peers_;  // by rank
+  bool any_hidden_ = false;          // some rank from some other: equal on all ranks
   uint64_t probe_ = 0;  // what peers read to see whether they can: our directory's token
 };
 

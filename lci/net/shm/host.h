@@ -5,9 +5,12 @@
 
 namespace lci::net::shm {
 
+// Equal exactly for processes that share a kernel.
+uint64_t host_number();
+
 // Equal exactly for processes that share a kernel and can name each other by process number, both
 // in system calls and in /proc. (Nearly: the tokens of the segments have the last word.)
-uint64_t host_number();
+uint64_t process_numbering();
 
 }  // namespace lci::net::shm
 

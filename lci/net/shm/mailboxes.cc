@@ -74,9 +74,14 @@ base::StatusOr<std::unique_ptr<mailboxes>> mailboxes::make(shm_context& context,
     return base::WithPrefix(base::StrCat("device ", config.uid, ", "), context.reason(r, status));
   };
   // No rank closes its descriptor, or ends, before all ranks have opened it.
-  const base::Status status =
-      exchange_and_accept(boot, base::StrCat("shm-mailbox-", config.uid),
-                          valid.ok() ? offer() : base::StatusOr<std::string>(valid), accept);
+  const std::string name = base::StrCat("shm-mailbox-", config.uid);
+  base::Status status = exchange_and_accept(
+      boot, name, valid.ok() ? offer() : base::StatusOr<std::string>(valid), accept);
+  if (!status.ok()) return status;
+  status = context.pass(base::StrCat(name, "-descriptors"), {own->name().descriptor},
+                        [&](int r, const std::vector<int>& given) {
+                          return made->adopt(r, offers[static_cast<size_t>(r)], given[0]);
+                        });
   if (!status.ok()) return status;
   own->close_descriptor();
   made->lanes_ = choose_lanes(offers);
@@ -85,7 +90,6 @@ base::StatusOr<std::unique_ptr<mailboxes>> mailboxes::make(shm_context& context,
 }
 
 base::Status mailboxes::open(const shm_context& context, int rank, const mailbox_offer& offer) {
-  const auto i = static_cast<size_t>(rank);
   if (offer.ring_cells != uint64_t{1} << shift_) {
     return base::FailedPreconditionError(
         "has another packet size; give all ranks the same attributes");
@@ -96,16 +100,28 @@ base::Status mailboxes::open(const shm_context& context, int rank, const mailbox
   }
   const peer& other = context.rank_at(rank);
   if (rank != rank_ && other.pid == getpid()) {
-    segments_[i] = *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
-  } else if (rank != rank_) {
-    base::StatusOr<segment> view =
-        segment::open(other.process.pid, offer.mailbox,
-                      mailbox_bytes(shift_, static_cast<int>(segments_.size()), offer.lanes),
-                      /*writable=*/true);
-    if (!view.ok()) return view.status();
-    segments_[i] = std::make_shared<segment>(*std::move(view));
+    segments_[static_cast<size_t>(rank)] =
+        *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
+  } else if (rank != rank_ && !other.is_hidden) {
+    return keep(rank, segment::open(other.process.pid, offer.mailbox, bytes_of(offer),
+                                    /*writable=*/true));
   }
   return base::OkStatus();
+}
+
+base::Status mailboxes::adopt(int rank, const mailbox_offer& offer, int descriptor) {
+  return keep(rank, segment::adopt(descriptor, offer.mailbox.token, bytes_of(offer),
+                                   /*writable=*/true));
+}
+
+base::Status mailboxes::keep(int rank, base::StatusOr<segment> view) {
+  if (!view.ok()) return view.status();
+  segments_[static_cast<size_t>(rank)] = std::make_shared<segment>(*std::move(view));
+  return base::OkStatus();
+}
+
+size_t mailboxes::bytes_of(const mailbox_offer& offer) const {
+  return mailbox_bytes(shift_, static_cast<int>(segments_.size()), offer.lanes);
 }
 
 ring_control* mailboxes::control(int owner, uint32_t lane, int sender) const {

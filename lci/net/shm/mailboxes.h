@@ -48,7 +48,11 @@ class mailboxes {
 
  private:
   mailboxes(int rank, int ranks) : rank_(rank), segments_(static_cast<size_t>(ranks)) {}
+  // The mailbox of a rank, unless that is hidden; and the one whose descriptor it has passed.
   base::Status open(const shm_context& context, int rank, const mailbox_offer& offer);
+  base::Status adopt(int rank, const mailbox_offer& offer, int descriptor);
+  base::Status keep(int rank, base::StatusOr<segment> view);
+  size_t bytes_of(const mailbox_offer& offer) const;
   mailbox_header& header(int owner) const {
     return *reinterpret_cast<mailbox_header*>(segments_[static_cast<size_t>(owner)]->data());
   }

@@ -54,8 +54,9 @@ bool segment::discard(size_t begin) {
                    static_cast<off_t>(size_ - begin)) == 0;
 }
 
-base::Status segment::map(size_t bytes, bool writable) {
-  void* data = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd_, 0);
+base::Status segment::map(int descriptor, size_t bytes, bool writable) {
+  void* data =
+      mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, descriptor, 0);
   if (data == MAP_FAILED) {
     return failure(base::StrCat("mapping ", bytes, " bytes of shared memory (see ulimit -v)"));
   }
@@ -82,7 +83,8 @@ base::StatusOr<segment> segment::create(const char* label, size_t bytes, uint64_
   if (fcntl(result.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return failure("sealing shared memory");
   }
-  if (base::Status mapped = result.map(bytes, /*writable=*/true); !mapped.ok()) return mapped;
+  if (base::Status mapped = result.map(result.fd_, bytes, /*writable=*/true); !mapped.ok())
+    return mapped;
   *reinterpret_cast<segment_header*>(result.data_) = {layout_version, token};
   return result;
 }
@@ -90,30 +92,28 @@ base::StatusOr<segment> segment::create(const char* label, size_t bytes, uint64_
 base::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, size_t bytes,
                                       bool writable) {
   const std::string path = base::StrCat("/proc/", pid, "/fd/", name.descriptor);
-  const std::string what = base::StrCat("the shared memory of process ", pid, " (", path, ")");
-  segment result;
-  result.fd_ = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-  if (result.fd_ < 0) {
-    const bool hidden = errno == EACCES || errno == EPERM || errno == ENOENT;
-    return failure(
-        base::StrCat("opening ", what,
-                     hidden ? "; the ranks must run as one user and see each other in /proc" : ""));
-  }
+  const int opened = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (opened < 0) return failure(base::StrCat("opening shared memory (", path, ")"));
+  base::StatusOr<segment> mapped = adopt(opened, name.token, bytes, writable);
+  close(opened);
+  if (mapped.ok()) return mapped;
+  return base::WithPrefix(base::StrCat(path, ": "), mapped.status());
+}
+
+base::StatusOr<segment> segment::adopt(int descriptor, uint64_t token, size_t bytes,
+                                       bool writable) {
   struct stat status;
-  if (fstat(result.fd_, &status) != 0) return failure("fstat");
+  if (fstat(descriptor, &status) != 0) return failure("fstat");
   if (static_cast<size_t>(status.st_size) != bytes) {
     return base::FailedPreconditionError(
-        base::StrCat(what, " has ", status.st_size, " bytes, not ", bytes));
+        base::StrCat("the shared memory has ", status.st_size, " bytes, not ", bytes));
   }
-  if (base::Status mapped = result.map(bytes, writable); !mapped.ok()) return mapped;
+  segment result;
+  if (base::Status mapped = result.map(descriptor, bytes, writable); !mapped.ok()) return mapped;
   const auto* header = reinterpret_cast<const segment_header*>(result.data_);
-  if (header->version != layout_version || header->token != name.token) {
-    return base::FailedPreconditionError(
-        base::StrCat(what,
-                     " is not what that rank offered: its process number means another "
-                     "process here. The shm backend joins the ranks of one host only"));
+  if (header->version != layout_version || header->token != token) {
+    return base::FailedPreconditionError("this is not the shared memory of that rank");
   }
-  result.close_descriptor();
   return result;
 }
 

@@ -12,8 +12,8 @@ namespace lci::net::shm {
 // A number that nobody else has.
 base::StatusOr<uint64_t> make_token();
 
-// Memory that other processes of the same user can map while they know our process number and file
-// descriptor. It is an anonymous file (memfd): it has no name that could stay behind or meet that
+// Memory that other processes can map: those of the same user, while they know our process number
+// and file descriptor, and those that have been passed the descriptor. It is an anonymous file (memfd): it has no name that could stay behind or meet that
 // of another job, is not bounded by the size of /dev/shm (so that a full one can't kill a process
 // that touches it), and is gone when the last process that maps it is gone, however that one ends.
 // It is sealed: no peer can shrink it under us. Page 0 begins with a segment_header.
@@ -35,6 +35,9 @@ class segment {
   // else: nothing is written to it before its size and its header are what they should be.
   static base::StatusOr<segment> open(int64_t pid, const segment_name& name, size_t bytes,
                                       bool writable);
+  // The same of what another process created and has passed the descriptor of (see
+  // descriptor_passing.h), which stays the caller's.
+  static base::StatusOr<segment> adopt(int descriptor, uint64_t token, size_t bytes, bool writable);
 
   // The name by which other processes open it, until close_descriptor.
   segment_name name() const;
@@ -49,7 +52,7 @@ class segment {
   size_t size() const { return size_; }
 
  private:
-  base::Status map(size_t bytes, bool writable);
+  base::Status map(int descriptor, size_t bytes, bool writable);
 
   unsigned char* data_ = nullptr;
   size_t size_ = 0;

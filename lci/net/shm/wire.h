@@ -35,7 +35,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c6369736830000b;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c6369736830000c;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -224,6 +224,7 @@ struct segment_name {
 struct introduction {
   uint64_t version;
   uint64_t host;        // host_number()
+  uint64_t processes;   // process_numbering(), of the next two
   int64_t pid;          // as getpid() says
   int64_t proc_pid;     // as /proc says: another number in some containers
   uint64_t start_time;  // of the process, as /proc says
@@ -232,7 +233,7 @@ struct introduction {
   uint64_t heap;        // address, in that process, of its segment_heap
   segment_name directory;
 };
-static_assert(sizeof(introduction) == 80);
+static_assert(sizeof(introduction) == 88);
 
 // Told when a device is made.
 struct mailbox_offer {
