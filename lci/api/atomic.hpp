@@ -7,11 +7,12 @@
 ///
 /// @code
 /// // Adds 1 to the third counter of rank 1, and waits until the counter has it.
-/// lci::post_atomic(1, lci::atomic_op_t::add, 1, 8, lci::COMP_NULL, 2 * 8, counters);
+/// static_cast<void>(
+///     lci::post_atomic(1, lci::atomic_op_t::add, 1, 8, lci::COMP_NULL, 2 * 8, counters));
 /// // The same, and `before` is the value that the counter had.
 /// uint64_t before;
-/// lci::post_fetch_atomic(1, lci::atomic_op_t::add, 1, &before, 8, lci::COMP_NULL, 2 * 8,
-///                        counters);
+/// static_cast<void>(lci::post_fetch_atomic(1, lci::atomic_op_t::add, 1, &before, 8, lci::COMP_NULL,
+///                                          2 * 8, counters));
 /// @endcode
 ///
 /// **Result.** As of the other posts (see @ref lci_operations). An atomic operation is complete

@@ -55,12 +55,12 @@
 ///     .recvlayouts(transposed.data())();
 /// @endcode
 ///
-/// Ranks that all share memory, on one host, carry out the operations of the default matching
-/// engine, and those of a group, there, unless the option `algorithm` asks for messages. They
-/// compare what they call: a rank that calls another operation, or the same one with another root,
-/// size or item size, is an error that names both calls, at the latest in the next operation that
-/// waits for that rank, or in free_runtime. Ranks of one host do so, too, where others of the
-/// runtime or group are on other hosts. Ranks of different hosts that call different operations
+/// Ranks that all share memory, on one host (not over the backend `ofi`), carry out the operations
+/// of the default matching engine, and those of a group, there, unless the option `algorithm` asks
+/// for messages. They compare what they call: a rank that calls another operation, or the same one
+/// with another root, size or item size, is an error that names both calls, at the latest in the
+/// next operation that waits for that rank, or in free_runtime. Ranks of one host do so, too, where
+/// others of the runtime or group are on other hosts. Other ranks that call different operations
 /// wait for each other, and the hang report names them; messages of another size than expected are
 /// an error.
 ///

@@ -34,7 +34,8 @@
 ///   happened.
 /// - std::logic_error: there is no runtime, or no default resource and none is given; or the call
 ///   would have to wait inside a handler.
-/// - peer_failure_error: `rank` is known to have failed. Nothing happened.
+/// - peer_failure_error: `rank` is known to have failed. Nothing happened. A receive that is posted
+///   with a completion object ends with the status `fatal` instead.
 /// - A status `fatal` (a call that waits throws peer_failure_error or std::runtime_error instead):
 ///   the peer has failed meanwhile, has no such completion object or matching engine, has closed
 ///   the memory, or its receive, or the receive of this rank, is smaller than the message. The log
@@ -42,7 +43,12 @@
 ///
 /// A size of 0 and a message to the calling rank are valid. Messages are not ordered, not even with
 /// others of the same key, with one exception: of two eager sends of one thread through one device,
-/// the first matches the first receive.
+/// the first matches the first receive, as long as one thread at a time makes progress on the
+/// device of the receiver.
+///
+/// A receive cannot be canceled: it ends with its message, or with `fatal` when its peer fails.
+/// g_runtime_fina and free_runtime end those that are left without a signal; their completion
+/// objects may be freed after that.
 ///
 /// **Thread safety.** Any thread may post at any time, also inside a handler. A post inside a
 /// handler must not wait: use allow_retry(false) rather than a loop.
@@ -267,8 +273,9 @@ class post_rma_options : public post_options<Op, Buffer>,
 /// The put is complete when they are in place.
 ///
 /// With `remote_comp`, that completion object of the target is signaled after that, with a status
-/// of rank and tag. `tag` is at most the attribute `max_imm_tag` of the runtime then, and
-/// `remote_comp` at most `max_imm_rcomp`.
+/// of rank and tag. With a `tag` of at most the attribute `max_imm_tag` of the runtime and a
+/// `remote_comp` of at most `max_imm_rcomp`, both travel with the put. Larger ones need a message
+/// behind it.
 ///
 /// Required: the arguments of post_options, `remote_disp` and `rmr`. Options: those of
 /// post_options, `remote_comp` and `tag`; see post_rma_options. Throws std::invalid_argument if

@@ -53,7 +53,8 @@ class comp_operation : public option::runtime_option<Op>,
 };
 
 /// Frees a completion object that the library allocated, and empties the handle. No operation may
-/// name the object anymore; see @ref lci_completion.
+/// name the object anymore, and it may not be registered (deregister_rcomp); see @ref
+/// lci_completion.
 ///
 /// Required: `comp`. Options: `runtime`.
 class [[nodiscard]] free_comp_x : public option::runtime_option<free_comp_x>,

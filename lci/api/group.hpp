@@ -44,9 +44,9 @@ class [[nodiscard]] alloc_group_x : public option::device_options<alloc_group_x>
   /// @param n number of ranks; 0: this rank is in no group.
   [[nodiscard]] alloc_group_x(const int* ranks, size_t n) : ranks_argument(ranks), n_argument(n) {}
   /// Makes the group.
-  /// @return the group, or the empty handle if `n` is 0. The program frees it by free_group.
+  /// @return the group, or GROUP_NULL if `n` is 0. The program frees it by free_group.
   /// @throws std::invalid_argument if a rank is out of range or twice in the list, this rank is not
-  ///   in it, or `group` has been freed or is of another runtime.
+  ///   in it, or `group` is GROUP_NULL, has been freed or is of another runtime.
   /// @throws std::runtime_error if the ranks of the list do not pass the same one, or one of them
   ///   has no memory for the group.
   /// @throws peer_failure_error if a rank has failed.
@@ -75,9 +75,9 @@ class [[nodiscard]] split_group_x : public option::device_options<split_group_x>
   /// @param key where this rank is to stand among the others of its color.
   [[nodiscard]] split_group_x(int color, int key) : color_argument(color), key_argument(key) {}
   /// Makes the groups.
-  /// @return the group of this rank, or the empty handle if `color` is below 0. The program frees
-  ///   it by free_group.
-  /// @throws std::invalid_argument if `group` has been freed or is of another runtime.
+  /// @return the group of this rank, or GROUP_NULL if `color` is below 0. The program frees it by
+  ///   free_group.
+  /// @throws std::invalid_argument if `group` is GROUP_NULL, has been freed or is of another runtime.
   /// @throws std::runtime_error if a rank of the color has no memory for the group.
   /// @throws peer_failure_error if a rank has failed.
   /// @throws std::logic_error inside a handler.

@@ -121,8 +121,8 @@ LCI_DEFINE_OPTION(uintptr_t, remote_disp, 0);
 /// The registered memory that holds the remote buffer. Default: none; the other side names its
 /// buffer.
 LCI_DEFINE_OPTION(rmr_t, rmr, RMR_NULL);
-/// The tag, which travels with the message; at most the attribute `max_tag` of the runtime, for a
-/// put with signal `max_imm_tag`.
+/// The tag, which travels with the message; at most the attribute `max_tag` of the runtime. That of
+/// a put with signal takes a message more if it is larger than `max_imm_tag`.
 LCI_DEFINE_OPTION(tag_t, tag, 0);
 /// The completion object of the other side, by the number that register_rcomp returned there; 0:
 /// none.

@@ -108,8 +108,8 @@ void signal_done(comp_t local_comp, int rank, void* buffer, size_t size, tag_t t
 ///   `const void*`.
 /// - `size`: bytes.
 /// - `local_comp`: the completion object that is signaled if the post returns `posted`. With
-///   COMP_NULL the post waits, and returns `done` or throws; with COMP_NULL_RETRY it may also
-///   return `retry`.
+///   COMP_NULL the post waits, and returns `done` or throws. With COMP_NULL_RETRY it may also
+///   return `retry`; once the operation has begun, the post waits for its end.
 ///
 /// Options, with their defaults:
 /// - `runtime`, `device`, `endpoint`: the path of the operation (the default device of the global

@@ -36,6 +36,8 @@ template <>
 inline constexpr uintptr_t special_values<comp_impl_t> = 1;
 template <>
 inline constexpr uintptr_t special_values<mr_impl_t> = 2;
+template <>
+inline constexpr uintptr_t special_values<group_impl_t> = 1;
 }  // namespace lci
 /// @endcond
 
@@ -62,8 +64,15 @@ class resource_handle {
   /// Makes a handle from the result of get_impl(), for programs that keep handles in C structures.
   constexpr resource_handle(void* impl)  // NOLINT: implicit by interface
       : p_impl(static_cast<Impl*>(impl)) {}
+  /// Any other pointer is a mistake, such as the address of a handle or of a status.
+  template <
+      class T,
+      class = std::enable_if_t<!std::is_convertible<T*, Impl*>::value && !std::is_void<T>::value>,
+      class = void>
+  constexpr resource_handle(T* other) = delete;
 
-  /// Whether the handle refers to no resource. The special values of comp_t and mr_t refer to none.
+  /// Whether the handle refers to no resource. The special values of comp_t, mr_t and group_t refer
+  /// to none.
   constexpr bool is_empty() const {
     return p_impl == nullptr || (special_values<Impl> != 0 &&
                                  reinterpret_cast<uintptr_t>(p_impl) <= special_values<Impl>);
@@ -119,8 +128,8 @@ class resource_handle {
 /// Registered memory: other ranks can put to it and get from it; see rmr_t.
 
 /// @class lci::group_t
-/// A group: some ranks of a runtime, which call collective operations among themselves. The empty
-/// handle stands for all ranks.
+/// A group: some ranks of a runtime, which call collective operations among themselves. The handle
+/// that is made without an argument stands for all ranks; see GROUP_NULL.
 
 /// @class lci::thread_team_t
 /// A thread team: threads of all ranks of a group, which call collective operations each by itself.
@@ -162,12 +171,22 @@ LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 /// As a local completion object: none. The post waits until the operation is complete: it returns
 /// `done`, or throws.
 inline const comp_t COMP_NULL{};
-/// As a local completion object: none. The post returns `done`, `retry`, or throws.
+/// As a local completion object: none. The post returns `retry` if it can't begin the operation.
+/// Otherwise it waits until the operation is complete: it returns `done`, or throws.
 inline const comp_t COMP_NULL_RETRY(reinterpret_cast<void*>(uintptr_t{1}));
 /// The earlier name of COMP_NULL.
 inline const comp_t COMP_NULL_EXPECT_DONE = COMP_NULL;
 /// The earlier name of COMP_NULL_RETRY.
 inline const comp_t COMP_NULL_EXPECT_DONE_OR_RETRY(reinterpret_cast<void*>(uintptr_t{1}));
+
+/// @}
+
+/// @addtogroup lci_groups
+/// @{
+
+/// What alloc_group and split_group give a rank that is to be in no group. It refers to no group,
+/// and an operation that gets it as its option `group` throws std::invalid_argument.
+inline const group_t GROUP_NULL(reinterpret_cast<void*>(uintptr_t{1}));
 
 /// @}
 

@@ -95,6 +95,9 @@ class [[nodiscard]] free_runtime_x : public operation<free_runtime_x>,
   /// @throws std::logic_error if resources that the program allocated from the runtime have not
   ///   been freed; nothing has changed then.
   /// @throws std::invalid_argument if the handle is empty or the runtime has been freed.
+  /// @throws std::runtime_error if the ranks have not called the same collective operations, or a
+  ///   message has come for nothing that is registered. The runtime has been freed, and the handle
+  ///   is empty.
   void operator()() const;
 };
 /// free_runtime_x with the default of every option.
@@ -121,8 +124,10 @@ class [[nodiscard]] g_runtime_init_x : public runtime_options<g_runtime_init_x> 
 /// @relates g_runtime_init_x
 inline runtime_t g_runtime_init() { return g_runtime_init_x()(); }
 
-/// Ends one g_runtime_init. Only the last call ends the global runtime, as free_runtime does. Not
-/// thread-safe with respect to itself and g_runtime_init.
+/// Ends one g_runtime_init. Only the last call ends the global runtime, as free_runtime does, and
+/// throws as that does; it may be repeated if nothing has changed. Not thread-safe with respect to
+/// itself and g_runtime_init. No other thread of the program may be inside an operation of the
+/// runtime, or call one later: a thread that makes progress or waits has to be stopped before.
 class [[nodiscard]] g_runtime_fina_x : public operation<g_runtime_fina_x> {
  public:
   /// Sets every option to its default.

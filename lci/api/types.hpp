@@ -80,6 +80,8 @@ struct [[nodiscard]] error_t {
   bool is_posted() const { return in(errorcode_t::posted_min, errorcode_t::posted_max); }
   /// Whether nothing happened, and the call is to be repeated.
   bool is_retry() const { return in(errorcode_t::retry_min, errorcode_t::retry_max); }
+  /// Whether the operation has failed, and will not be complete.
+  bool is_fatal() const { return errorcode == errorcode_t::fatal; }
   /// Sets the code to `retry`.
   void reset_retry() { errorcode = errorcode_t::retry; }
   /// Returns the name of the code; see get_errorcode_str.
@@ -126,6 +128,8 @@ struct [[nodiscard]] status_t {
   bool is_posted() const { return error.is_posted(); }
   /// Whether nothing happened, and the call is to be repeated.
   bool is_retry() const { return error.is_retry(); }
+  /// Whether the operation has failed, and will not be complete.
+  bool is_fatal() const { return error.is_fatal(); }
   /// Returns `error`.
   error_t get_error() const { return error; }
   /// Returns `rank`.

@@ -141,7 +141,12 @@ TEST_P(Groups, AreMadeOfLists) {
     if (rank == n - 1) ranks.clear();
     group_t group = alloc_group_x(ranks.data(), ranks.size()).runtime(runtime)();
     ASSERT_EQ(group.is_empty(), ranks.empty());
-    if (group.is_empty()) return;
+    if (group.is_empty()) {
+      EXPECT_EQ(group, GROUP_NULL);
+      EXPECT_THROW(barrier_x().group(group)(), std::invalid_argument);
+      EXPECT_THROW(alloc_group_x(nullptr, 0).group(group)(), std::invalid_argument);
+      return;
+    }
     EXPECT_EQ(get_rank_in_group(group, n - 1), -1);
     use(group, ranks, call);
     end(runtime, &group);

@@ -30,6 +30,9 @@ void* some_address() {
     CHECK_OF(resource_, std::is_trivially_copyable_v<handle>);                                    \
     CHECK_OF(resource_, std::is_standard_layout_v<handle>);                                       \
     CHECK_OF(resource_, std::is_convertible_v<void*, handle>);                                    \
+    CHECK_OF(resource_, !std::is_constructible_v<handle, handle*>);                               \
+    CHECK_OF(resource_, !std::is_constructible_v<handle, lci::status_t*>);                        \
+    CHECK_OF(resource_, !std::is_constructible_v<handle, const char*>);                           \
     CHECK_OF(resource_, std::is_convertible_v<impl*, handle>);                                    \
     CHECK_OF(resource_, std::is_convertible_v<std::nullptr_t, handle>);                           \
     CHECK_OF(resource_, std::is_assignable_v<handle&, std::nullptr_t>);                           \

@@ -169,6 +169,17 @@ void free_device_without_progress() {
   lci::free_comp(&sync);
 }
 
+void free_registered() {
+  lci::comp_t queue = lci::alloc_cq_x().name("registered")();
+  const lci::rcomp_t rcomp = lci::register_rcomp(queue);
+  lci::free_comp(&queue);
+  // It is deregistered, so the number is free.
+  lci::comp_t other = lci::alloc_cq();
+  require(lci::register_rcomp_x(other).rcomp(rcomp)() == rcomp, "another number");
+  lci::deregister_rcomp(rcomp);
+  lci::free_comp(&other);
+}
+
 void reduce_by_different_operators() {
   const int in = lci::get_rank_me();
   int out = -1;
@@ -212,6 +223,7 @@ int main(int argc, char** argv) {
     if (mistake == "device") free_device_without_progress();
     if (mistake == "operator") reduce_by_different_operators();
     if (mistake == "start") start_with_different_operators();
+    if (mistake == "registered") free_registered();
     if (mistake == "root") broadcast_from_different_roots();
     lci::g_runtime_fina();
   } catch (const std::exception& error) {

@@ -43,6 +43,7 @@ for backend in shm ofi; do
     "thread [0-9]* has posted 1 operation to device 0, and no thread has made progress on it since: $message, posted at checked_operations\("
   says device \
     'thread [0-9]* has posted 1 operation to device 1, and no thread has made progress on it since: a send of 262144 bytes'
+  says registered 'free_comp: completion object "registered" is registered as [0-9]+, and a message for it would use freed memory'
   difference='LCI_CHECK: the ranks call different collective operations: as number'
   call='calls allreduce of 4 bytes in items of 4 bytes'
   says operator "$difference 2, rank 1 $call, and rank 0 $call with another operator" \

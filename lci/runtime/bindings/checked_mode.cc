@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lci/base/env.h"
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/observe/call_site.h"
 #include "lci/observe/rank_report.h"
@@ -16,6 +17,7 @@
 #include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
+#include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
 namespace lci::rt {
@@ -133,6 +135,16 @@ void check_unused(const comp_impl_t& comp) {
   if (pending.empty()) return;
   throw_logic_error("free_comp: ", pending, ", and will signal completion object \"",
                     comp.attr.name, "\"; wait for it before free_comp");
+}
+
+void check_unregistered(const comp_impl_t& comp, runtime_t runtime) {
+  if (runtime.is_empty()) runtime = global_runtime();
+  if (runtime.is_empty()) return;
+  for (const rcomp_t each : runtime.p_impl->rcomps_of(comp)) {
+    LCI_LOG(warn, "free_comp: completion object \"", comp.attr.name, "\" is registered as ", each,
+            ", and a message for it would use freed memory; call deregister_rcomp before");
+    runtime.p_impl->set_rcomp(each, nullptr);
+  }
 }
 
 std::unique_ptr<checker> make_checker_from_environment(double patience) {

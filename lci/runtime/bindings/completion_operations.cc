@@ -50,6 +50,7 @@ void free_comp_x::operator()() const {
   }
   if (__builtin_expect(rt::is_checked_mode(), 0)) {
     rt::check_unused(*impl);
+    rt::check_unregistered(*impl, get_runtime());
     rt::note_freed(*impl);
   }
   delete impl;

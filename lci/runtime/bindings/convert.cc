@@ -1,8 +1,10 @@
 // Patterns of sends and receives turned into plans (UNR paper, Code 3).
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "lci/api/comm.hpp"
+#include "lci/api/comp.hpp"
 #include "lci/api/plan.hpp"
 #include "lci/runtime/blocks/block.h"
 #include "lci/runtime/blocks/plan.h"
@@ -17,6 +19,16 @@ namespace {
 struct destination {
   block_t block;  // around all pieces, with the receiver's signal
   layout_t layout;
+};
+
+// The same until it has left, which may be after the call: where not even small messages are eager,
+// it leaves when the sender has posted its receive, and ranks may be both to each other.
+class leaving_destination final : public comp_impl_t {
+ public:
+  explicit leaving_destination(const destination& of) : value(of) {}
+  void signal(status_t /*status*/) override { delete this; }
+
+  const destination value;
 };
 
 // Bytes from the first to behind the last.
@@ -64,10 +76,13 @@ void convert_recv_x::operator()() const {
   target.block = block_around(call, get_mr(), get_layout());
   target.block.recv_signal = get_rsignal_x(get_recv_signal()).runtime(&runtime)();
   target.layout = get_layout();
-  // Without a completion object a post is done, or it throws.
-  static_cast<void>(post_send_x(get_rank(), &target, sizeof(target), get_tag(), COMP_NULL)
-                        .runtime(&runtime)
-                        .matching_engine(runtime.address_engine())());
+  auto message = std::make_unique<leaving_destination>(target);
+  const status_t sent =
+      post_send_x(get_rank(), &message->value, sizeof(target), get_tag(), comp_t(message.get()))
+          .runtime(&runtime)
+          .matching_engine(runtime.address_engine())
+          .allow_retry(false)();
+  if (sent.is_posted()) static_cast<void>(message.release());
 }
 
 void convert_send_x::operator()() const {

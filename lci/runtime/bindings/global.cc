@@ -309,10 +309,20 @@ runtime_t g_runtime_init_x::operator()() const {
 
 void g_runtime_fina_x::operator()() const {
   if (g_runtime_users == 0) rt::throw_logic_error("g_runtime_fina without g_runtime_init");
-  if (--g_runtime_users > 0) return;
-  runtime_t runtime = rt::global_runtime();
-  free_runtime(&runtime);
-  rt::set_global_runtime(nullptr);
+  if (g_runtime_users > 1) {
+    --g_runtime_users;
+    return;
+  }
+  // free_runtime either changes nothing or empties the handle, whether it throws or not.
+  struct last_use {
+    ~last_use() {
+      if (!runtime.is_empty()) return;
+      rt::set_global_runtime(nullptr);
+      g_runtime_users = 0;
+    }
+    runtime_t runtime = rt::global_runtime();
+  } last;
+  free_runtime(&last.runtime);
 }
 
 runtime_t get_g_runtime_x::operator()() const { return rt::global_runtime(); }

@@ -53,7 +53,7 @@ class collective_call {
   // Throws std::invalid_argument or std::logic_error as documented in lci/api/coll.hpp.
   template <class Op>
   collective_call(const Op& op, coll::operation_kind kind)
-      : collective_call(__builtin_expect(op.get_group().is_empty(), 1)
+      : collective_call(__builtin_expect(op.get_group().p_impl == nullptr, 1)
                             ? target_of(op.get_runtime(), op.get_device(), op.get_endpoint())
                             : target_in(op.get_group(), op.get_runtime(), op.get_device(),
                                         op.get_endpoint(), kind),

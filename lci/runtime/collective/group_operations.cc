@@ -113,7 +113,7 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
     throw;
   }
   if (!trouble.empty()) throw std::runtime_error(base::StrCat("lci: ", name, ": ", trouble));
-  if (made == nullptr) return group_t();
+  if (made == nullptr) return GROUP_NULL;
   std::vector<rt::hierarchy::report> of_group;
   for (const int place : places) of_group.push_back(reports[static_cast<size_t>(place)]);
   made->find_shared_memory(of_group);
@@ -145,7 +145,7 @@ std::vector<int> checked_list(const int* ranks, size_t n, int size, int me) {
 
 group_t alloc_group_x::operator()() const {
   const group_t parent = get_group();
-  const bool is_all = parent.is_empty();
+  const bool is_all = parent.p_impl == nullptr;
   if (!is_all) rt::checked_group(parent, "alloc_group");
   const runtime_impl_t& runtime =
       is_all ? *rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime

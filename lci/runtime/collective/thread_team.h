@@ -84,7 +84,7 @@ class thread_call {
   thread_call(const Op& op, coll::operation_kind kind)
       : thread_call(op.get_thread_team(), op.get_thread(), kind) {
     take_target(op.get_runtime(), op.get_device(), op.get_endpoint());
-    refuse(!op.get_group().is_empty(), "group");
+    refuse(op.get_group().p_impl != nullptr, "group");
     refuse(!op.get_matching_engine().is_empty(), "matching_engine");
     refuse(!op.get_comp().is_empty(), "comp");
   }

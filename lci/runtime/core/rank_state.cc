@@ -59,6 +59,15 @@ void rank_state::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   rcomps_.set(rcomp, comp);
 }
 
+std::vector<rcomp_t> rank_state::rcomps_of(const comp_impl_t& comp) const {
+  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
+  std::vector<rcomp_t> found;
+  for (rcomp_t each = 1; each < next_rcomp_; ++each) {
+    if (rcomps_.get(each) == &comp) found.push_back(each);
+  }
+  return found;
+}
+
 void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {
   throw_runtime_error(
       "rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "lci/api/attr.hpp"
 #include "lci/api/comp.hpp"
@@ -79,6 +80,8 @@ class rank_state {
   rcomp_t reserve_rcomps(rcomp_t n);
   // `comp` null: the name means nothing from now on.
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
+  // The names of the object. Looks at all that there are: not for fast paths.
+  std::vector<rcomp_t> rcomps_of(const comp_impl_t& comp) const;
   // Throws std::runtime_error, naming the sender, if nothing is registered as `rcomp`.
   comp_impl_t* find_rcomp(rcomp_t rcomp, int sender) const {
     comp_impl_t* comp = rcomps_.get(rcomp);
@@ -159,8 +162,8 @@ class rank_state {
   std::atomic<int> pending_collectives_{0};
   runtime_events* events_ = nullptr;
 
-  std::mutex rcomp_mutex_;  // orders reservations; look-ups take no lock
-  rcomp_t next_rcomp_ = 1;  // guarded by rcomp_mutex_
+  mutable std::mutex rcomp_mutex_;  // orders reservations; look-ups take no lock
+  rcomp_t next_rcomp_ = 1;          // guarded by rcomp_mutex_
   ds::mpmc_array<comp_impl_t*> rcomps_;
 
   std::atomic<uint32_t> next_signal_{1};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lci/base/log.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -112,6 +113,9 @@ bool group_impl_t::is_in_use() const {
 namespace rt {
 
 group_impl_t& checked_group(group_t group, const char* call) {
+  if (group == GROUP_NULL) {
+    throw_invalid_argument(call, ": the group is GROUP_NULL: this rank is in none");
+  }
   return checked_object(group, call, "group");
 }
 
