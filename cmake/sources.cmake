@@ -141,6 +141,7 @@ set(LCI_SOURCES
   lci/runtime/core/counter_sums.cc
   lci/runtime/core/errors.cc
   lci/runtime/core/live.cc
+  lci/runtime/core/poll_answer.cc
   lci/runtime/core/rank_state.cc
   lci/runtime/core/start_failure.cc
   lci/runtime/core/variables.cc

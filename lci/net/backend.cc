@@ -3,10 +3,27 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "lci/base/strings.h"
 
 namespace lci::net {
+
+base::Status check_limits(const device_limits& limits) {
+  const auto refuse = [](std::string_view limit, auto value, const auto&... expected) {
+    return base::InternalError(base::StrCat(limit, " is ", value, ", not ", expected...));
+  };
+  if (limits.max_inject < 64) return refuse("max_inject", limits.max_inject, "at least 64");
+  if (limits.max_send < limits.max_inject) {
+    return refuse("max_send", limits.max_send, "at least max_inject, ", limits.max_inject);
+  }
+  if (limits.max_rma == 0) return refuse("max_rma", limits.max_rma, "at least 1");
+  const int bits = limits.put_imm_bits;
+  if (limits.has_put_imm && bits != 8 && bits != 16 && bits != 32 && bits != 64) {
+    return refuse("put_imm_bits", bits, "8, 16, 32 or 64");
+  }
+  return base::OkStatus();
+}
 
 error_t device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                            const remote_place* where) {

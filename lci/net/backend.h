@@ -1,5 +1,5 @@
 // The contract between the runtime and a network. A backend implements the two classes below and
-// has one line in registry.cc; conformance/suite.h tests it against every sentence.
+// has one line in registry.cc. Every sentence is binding; conformance/suite.h tests most of them.
 // docs/adding-a-backend.md builds a complete one.
 //
 // A *context* is one attachment of this rank to one network. A *device* is a complete set of
@@ -50,11 +50,15 @@ struct device_limits {
   size_t latency_critical_piece = 0;
 };
 
+// Ok if a device may have these limits. The error names the limit and its value.
+base::Status check_limits(const device_limits& limits);
+
 // The runtime's requirements on a new device.
 struct device_config {
   int uid = 0;  // 0, 1, 2, ... in the order of allocation; equal on all ranks
-  size_t max_message =
-      8192;  // the runtime wants to send messages of this many bytes (header included)
+  // The runtime wants to send messages of this many bytes (header included). A device may offer
+  // less: the runtime moves what is larger by puts and gets.
+  size_t max_message = 8192;
   // Of a network that has queues. These are the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
   // A backend reads those that are about it, and `progress_thread`: a thread will sleep on
@@ -83,14 +87,17 @@ class device {
   //                copy.
   //   posted       one completion with op.context will come out of poll. Buffer and registration
   //                belong to the device until then. Never the answer to an injected send. A put or
-  //                get may need the target to poll before it completes.
+  //                get may need the target to poll before it completes. If op.rank fails or ends
+  //                its device first, the completion still comes, in any order with a completion of
+  //                kind peer_failed; it says `failed`, unless the operation took effect.
   //   retry_lock   another thread is posting on the same resource; nothing happened.
   //   retry_nomem  the way to that rank is full; nothing happened. Progress (of either rank)
   //                will make room.
   //   fatal        op.rank has failed (poll has returned or will return a completion of kind
-  //                peer_failed) or has ended its device; or, for put and get, the remote memory is
-  //                not accessible (not registered or out of its bounds, where the network finds
-  //                that). The caller can rely on no effect.
+  //                peer_failed) or has ended its device; or, for put, put_imm and get, the remote
+  //                memory is not accessible (not registered, out of its bounds, or named by a
+  //                remote_region with a changed base or key, where the network finds that). The
+  //                target gets no notification. The caller can rely on no other effect.
   // The caller ensures, and this path does not check: 0 <= rank < size, sizes within limits(rank),
   // registrations that cover the buffers, a non-null buffer where size > 0. Order: injected sends
   // and sends from one thread to one rank through one device arrive in the order posted. The bytes
@@ -171,8 +178,8 @@ class device {
   virtual void release(const completion& received) = 0;
 
   // True if the network delivers all that this rank has posted without further polls of this rank,
-  // which may then stop polling without keeping a peer waiting. May return false for a while
-  // longer.
+  // which may then stop polling without keeping a peer waiting: answers that are owed to a peer's
+  // put or get, which this rank has read, are sent, too. May return false for a while longer.
   virtual bool drained() = 0;
 
   // Whether that rank has ended its device, so that nothing more comes from it. May be false for a
@@ -296,7 +303,8 @@ class context {
 
   // The registrations that this rank now has with the network, by register_memory, allocate_memory
   // and make_device, each counted as often as the network has it. Exact while none is made or
-  // ended. A call that would exceed context_config::max_registrations fails (ResourceExhausted).
+  // ended. A call that would exceed context_config::max_registrations fails (ResourceExhausted). A
+  // backend of several networks limits those that an adapter has few of.
   virtual size_t registrations() const { return registrations_.now(); }
 
   // For the backend: whether this process has made the context. A forked child has not; the
@@ -315,7 +323,7 @@ class context {
 };
 
 // The program's choices, equal on all ranks. A backend reads those that are about it, and
-// `max_registrations`.
+// `max_registrations`. The runtime obeys `max_msg_size`: it posts no larger put or get.
 using context_config = net_context_attr_t;
 
 // Makes the context of this rank. Collective; `boot` outlives the context.

@@ -95,8 +95,8 @@ enum class completion_kind : uint8_t {
 // Members that its kind does not have are undefined after a poll.
 struct completion {
   completion_kind kind = completion_kind::send;
-  // Posted operations: the peer failed before the operation was complete; or, for a put or get, the
-  // memory turned out not to be accessible (see `fatal` of device::post).
+  // Posted operations: the peer failed or ended its device before the operation was complete; or,
+  // for a put or get, the memory turned out not to be accessible (see `fatal` of device::post).
   bool failed = false;
   // recv: the bytes are in `small`, and nothing is lent: release() is not necessary.
   bool is_small = false;

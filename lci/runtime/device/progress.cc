@@ -10,6 +10,7 @@
 #include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
 #include "lci/runtime/completion/impl.h"
+#include "lci/runtime/core/poll_answer.h"
 #include "lci/runtime/core/wire.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
@@ -200,6 +201,7 @@ progress_result_t device_impl_t::progress() {
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
   if (count == 0) {
+    if (__builtin_expect(result.errorcode != errorcode_t::retry, 0)) rt::check_poll_answer(result);
     if (__builtin_expect(state.has_pending_collectives(), 0) && advance_collectives()) {
       return errorcode_t::done;
     }

@@ -1,6 +1,7 @@
 // The resources that a runtime allocates and frees.
 #include <utility>
 
+#include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
@@ -63,6 +64,21 @@ void runtime_impl_t::free_net_context(net_context_impl_t* context) {
   net_contexts_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
+namespace {
+
+// Whether a backend has made a device that the runtime can use.
+base::Status check_device(const net::device* made, const net::context& network, int ranks) {
+  const std::string backend = base::StrCat("backend ", network.name());
+  if (made == nullptr) {
+    return base::InternalError(base::StrCat(backend, " made no device, and gave no error"));
+  }
+  base::Status status = net::check_limits(made->limits());
+  for (int r = 0; r < ranks && status.ok(); ++r) status = net::check_limits(made->limits(r));
+  return base::WithPrefix(base::StrCat(backend, ": the device has wrong limits: "), status);
+}
+
+}  // namespace
+
 std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& context,
                                                            packet_pool_impl_t& packets,
                                                            device_attr_t attributes) {
@@ -88,10 +104,11 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.max_message = packets.attr.packet_size + net::max_header_size;
   config.attr = attributes;
   auto network = context.net->make_device(config);
-  if (!network.ok()) {
-    rt::throw_start_failure(*boot_,
-                            base::StrCat("rank ", rank(), " can't make device ", attributes.uid),
-                            network.status());
+  base::Status status = network.status();
+  if (status.ok()) status = check_device(network->get(), *context.net, size());
+  if (!status.ok()) {
+    rt::throw_start_failure(
+        *boot_, base::StrCat("rank ", rank(), " can't make device ", attributes.uid), status);
   }
   std::unique_ptr<net::device> through = *std::move(network);
   const rt::traffic* counted = nullptr;

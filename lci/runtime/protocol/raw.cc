@@ -6,6 +6,7 @@
 
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
+#include "lci/runtime/core/poll_answer.h"
 
 namespace lci::rt {
 namespace {
@@ -64,7 +65,7 @@ size_t raw_network::poll(net_status_t* out, size_t max) {
   while (filled < max) {
     net::completion completions[batch_size];
     size_t count = 0;
-    static_cast<void>(device_.poll(completions, std::min(batch_size, max - filled), &count));
+    check_poll_answer(device_.poll(completions, std::min(batch_size, max - filled), &count));
     if (count == 0) break;
     for (size_t i = 0; i < count; ++i) {
       if (describe(completions[i], &out[filled])) ++filled;

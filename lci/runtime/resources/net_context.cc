@@ -21,6 +21,13 @@ void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
   if (!met.ok()) rt::throw_start_failure(boot, "", met.status());
 }
 
+// The error of a backend that has made no context, or one whose name no backend has.
+base::Status wrong_context(const net::context* made) {
+  if (made == nullptr) return base::InternalError("it made no context, and gave no error");
+  return base::InternalError(
+      base::StrCat("it made a context with the name ", made->name(), ", which no backend has"));
+}
+
 std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_context_attr_t* attr) {
   const auto backend = choose_backend(boot.position(), attr->backend);
   if (number != 0) compare_with_peers(boot, *attr, backend);
@@ -28,12 +35,17 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_cont
   if (!backend.ok()) rt::throw_start_failure(boot, "", backend.status());
   const net::backend_entry* const entry = *backend;
   auto network = entry->make(boot, *attr);
-  if (!network.ok()) {
-    rt::throw_start_failure(boot,
-                            base::StrCat("rank ", boot.rank(), " can't use backend ", entry->name),
-                            network.status());
+  const net::backend_entry* made = nullptr;
+  base::Status status = network.status();
+  if (status.ok()) {
+    made = *network == nullptr ? nullptr : net::find_backend((*network)->name());
+    if (made == nullptr) status = wrong_context(network->get());
   }
-  attr->backend = net::id_of(*net::find_backend((*network)->name()));
+  if (!status.ok()) {
+    rt::throw_start_failure(
+        boot, base::StrCat("rank ", boot.rank(), " can't use backend ", entry->name), status);
+  }
+  attr->backend = net::id_of(*made);
   return *std::move(network);
 }
 
