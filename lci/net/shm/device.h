@@ -122,11 +122,12 @@ class shm_device final : public device {
   // Writes what is owed to peers, or was begun, as far as there is room.
   void move_streams();
   void finish_cooperative(batch* out);
-  void check_for_failures();
+  void check_for_failures(batch* out);
   void check_for_other_programs();
   void suspect(int rank, const char* reason);
   void suspect_announced();
   void report_failures(batch* out);
+  bool end_operations(int rank, batch* out);
   bool report_failure(int rank, batch* out);
 
   ring_writer& writer(int rank) const { return writers_[static_cast<size_t>(rank)]; }

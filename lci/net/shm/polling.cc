@@ -185,7 +185,7 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
   }
   // Ranks that send to this rank do not wait for the polls of idle rings.
   if (ranks_ > rings_per_poll && !results.full()) visit(active_rank_, &results);
-  if (polls_ % polls_between_checks == 0) check_for_failures();
+  if (polls_ % polls_between_checks == 0) check_for_failures(&results);
   if (__builtin_expect(common_->failures.version() != failures_seen_, 0)) suspect_announced();
   if (__builtin_expect(health_.has_suspects(), 0)) report_failures(&results);
   *count = static_cast<size_t>(results.next - out);
@@ -299,14 +299,18 @@ void shm_device::release(const completion& received) {
 
 // Failures.
 
-void shm_device::check_for_failures() {
+void shm_device::check_for_failures(batch* out) {
   if (health_.check_due(std::chrono::steady_clock::now()).count() == 0) return;
   for (int r = 0; r < ranks_; ++r) {
     if (r == context_.rank() || !health_.is_alive(r)) continue;
     // A rank that ended its device before its process ended has not failed. In this order: it may
     // do both between the two checks.
-    if (!context_.rank_at(r).has_ended() || reader(r).sender_closed()) continue;
-    suspect(r, "its process has ended");
+    const bool has_ended = context_.rank_at(r).has_ended();
+    if (!reader(r).sender_closed()) {
+      if (has_ended) suspect(r, "its process has ended");
+    } else if (visit(r, out)) {
+      end_operations(r, out);  // as far as there is room now
+    }
   }
   check_for_other_programs();
 }
@@ -342,18 +346,24 @@ void shm_device::report_failures(batch* out) {
   active_rank_ = context_.rank();  // poll() reads the ring of this rank in any state
 }
 
-// Ends all that waits for the rank, and delivers its failure. False if there is more to do than the
-// batch has room for, or another thread is posting to the rank.
-bool shm_device::report_failure(int rank, batch* out) {
+// Fails all that waits for a rank that is gone, which nobody will carry out. True if there is room
+// for one more completion; false if there is more to do than the batch has room for, or another
+// thread is posting to the rank.
+bool shm_device::end_operations(int rank, batch* out) {
   ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return false;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
-  for (;;) {
-    if (out->full()) return false;
-    out->moved = true;
-    if (!requests_.give_up(rank, out->next) && !cooperative_.give_up(rank, out->next)) break;
+  while (!out->full()) {
+    if (!requests_.give_up(rank, out->next) && !cooperative_.give_up(rank, out->next)) return true;
     ++out->next;
+    out->moved = true;
   }
+  return false;
+}
+
+bool shm_device::report_failure(int rank, batch* out) {
+  if (!end_operations(rank, out)) return false;
+  out->moved = true;
   if (common_->failures.settle(rank)) {
     *out->next++ = make_event(completion_kind::peer_failed, rank);
   }

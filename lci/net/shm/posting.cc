@@ -187,7 +187,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
-  // Again, under the lock: report_failure gives up what is open under the same lock.
+  // Again, under the lock: end_operations gives up what is open under the same lock.
   if (!health_.is_alive(operation.rank)) return errorcode_t::fatal;
   if (cooperative) return post_large(operation, open.address, to);
   if (through_ring) {
