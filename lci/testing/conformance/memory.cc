@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "lci/base/status.h"
+#include "lci/boot/scoped.h"
 #include "lci/testing/conformance/operations.h"
 #include "lci/testing/conformance/suite.h"
 
@@ -144,6 +146,49 @@ TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
   });
 }
 
+// In a context of its own, which has room for a few more than its device needs.
+TEST_P(Conformance, RegistrationsBeyondTheLimitAreRefused) {
+  run([](rank_under_test& self) {
+    char memory = 0;
+    const size_t before = self.network.registrations();
+    const auto first = self.network.register_memory(&memory, 1);
+    ASSERT_TRUE(first.ok()) << first.status();
+    const size_t each = self.network.registrations() - before;
+    self.network.deregister_memory(*first);
+    if (each == 0) {
+      self.skip("the network has no registrations");
+      return;
+    }
+    context_config config = GetParam().config;
+    config.max_registrations = before + 3 * each;
+    boot::scoped_bootstrap scope(self.boot, "limited");
+    const auto network = GetParam().entry->make(scope, config);
+    ASSERT_TRUE(network.ok()) << network.status();
+    device_config device;
+    device.max_message = max_message;
+    device.attr = GetParam().device;
+    const auto made = (*network)->make_device(device);
+    ASSERT_TRUE(made.ok()) << made.status();
+    std::vector<local_region> open;
+    base::Status refused;
+    while (refused.ok() && open.size() < 100) {
+      const auto region = (*network)->register_memory(&memory, 1);
+      if (region.ok()) open.push_back(*region);
+      refused = region.status();
+    }
+    EXPECT_TRUE(base::IsResourceExhausted(refused)) << refused;
+    EXPECT_LE(open.size(), config.max_registrations);
+    EXPECT_TRUE(base::IsResourceExhausted((*network)->allocate_memory(100).status()));
+    ASSERT_FALSE(open.empty());
+    (*network)->deregister_memory(open.back());
+    const auto again = (*network)->register_memory(&memory, 1);
+    EXPECT_TRUE(again.ok()) << again.status();
+    if (again.ok()) open.back() = *again;
+    for (const local_region region : open) (*network)->deregister_memory(region);
+    self.barrier();
+  });
+}
+
 TEST_P(Conformance, ClosedMemoryIsFatalAndUntouched) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
@@ -155,47 +200,61 @@ TEST_P(Conformance, ClosedMemoryIsFatalAndUntouched) {
     ASSERT_TRUE(mine.ok() && buffer.ok());
     const remote_region key = self.network.remote_key(*mine);
     const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
-    const auto put = [&](remote_region region, uint64_t offset, size_t size) {
+    int notified = 0;
+    const auto see = [&](const completion& c) {
+      notified += c.kind == completion_kind::remote_put ? 1 : 0;
+    };
+    const auto answer_of = [&](op_kind kind, remote_region region, uint64_t offset, size_t size) {
       op operation;
-      operation.kind = op_kind::put;
+      operation.kind = kind;
       operation.rank = to;
       operation.local = *buffer;
       operation.buffer = local.data();
       operation.size = size;
       operation.remote = region;
       operation.remote_offset = offset;
-      const error_t result = self.post(operation, ignore);
+      const error_t result = self.post(operation, see);
       if (!result.is_posted()) return result.errorcode;
       bool finished = false;
       bool failed = false;
       self.poll_until([&] { return finished; },
                       [&](const completion& c) {
-                        EXPECT_EQ(c.kind, completion_kind::put);
+                        see(c);
+                        if (c.kind == completion_kind::remote_put) return;
+                        EXPECT_EQ(c.kind, make_completion(kind, to, nullptr, false).kind);
                         finished = true;
                         failed = c.failed;
                       });
       return failed ? errorcode_t::fatal : errorcode_t::done;
     };
+    const auto expect_closed = [&](const char* why, remote_region region, uint64_t offset,
+                                   size_t size) {
+      EXPECT_EQ(answer_of(op_kind::put, region, offset, size), errorcode_t::fatal) << why;
+      EXPECT_EQ(answer_of(op_kind::get, region, offset, size), errorcode_t::fatal) << why;
+      if (!self.dev.limits().has_put_imm) return;
+      EXPECT_EQ(answer_of(op_kind::put_imm, region, offset, size), errorcode_t::fatal) << why;
+    };
     remote_region forged = remote;
     forged.key ^= 0x5555;
     remote_region wild = remote;
     wild.base = ~uint64_t{0};
-    EXPECT_EQ(put(remote, 0, n + 1), errorcode_t::fatal);
-    EXPECT_EQ(put(remote, 1, n), errorcode_t::fatal);
-    EXPECT_EQ(put(remote, n + 1, 1), errorcode_t::fatal);
-    EXPECT_EQ(put(remote, ~uint64_t{0}, 2), errorcode_t::fatal);
-    EXPECT_EQ(put(forged, 0, 10), errorcode_t::fatal);
-    EXPECT_EQ(put(wild, 0, 10), errorcode_t::fatal);
-    EXPECT_EQ(put(remote_region(), 0, 10), errorcode_t::fatal);
-    self.polling_barrier(ignore);
+    expect_closed("larger than the region", remote, 0, n + 1);
+    expect_closed("beyond the end", remote, 1, n);
+    expect_closed("behind the end", remote, n + 1, 1);
+    expect_closed("a sum that overflows", remote, ~uint64_t{0}, 2);
+    expect_closed("another key", forged, 0, 10);
+    expect_closed("another base", wild, 0, 10);
+    expect_closed("an empty key", remote_region(), 0, 10);
+    self.polling_barrier(see);
     self.network.deregister_memory(*mine);
-    self.polling_barrier(ignore);
-    EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "after it was deregistered";
+    self.polling_barrier(see);
+    expect_closed("deregistered", remote, 0, 10);
     const auto again = self.network.register_memory(exposed.data() + 1000, n);
-    self.polling_barrier(ignore);
-    EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "the old key of memory registered anew";
-    self.polling_barrier(ignore);
+    self.polling_barrier(see);
+    expect_closed("the old key of memory registered anew", remote, 0, 10);
+    self.polling_barrier(see);
     EXPECT_EQ(std::count(exposed.begin(), exposed.end(), 1), 3000);
+    EXPECT_EQ(notified, 0) << "of puts to closed memory";
     self.network.deregister_memory(*again);
     self.network.deregister_memory(*buffer);
   });

@@ -266,6 +266,7 @@ TEST_P(Conformance, ManyThreadsPostPollAndRelease) {
     std::vector<std::thread> workers;
     for (uint64_t t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
+        SCOPED_TRACE(self.label());
         rank_under_test mine{self.rank, self.ranks, self.boot, self.network, self.dev};
         const auto take = [&](const completion& c) {
           uint64_t words[20];
@@ -303,6 +304,7 @@ TEST_P(Conformance, ThreadsUseTheirOwnDevices) {
     std::vector<std::thread> workers;
     for (int t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
+        SCOPED_TRACE(self.label());
         device_config config;
         config.uid = 1 + t;
         auto made = self.network.make_device(config);

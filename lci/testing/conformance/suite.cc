@@ -5,7 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <ostream>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -13,6 +16,7 @@
 
 #include "lci/base/backoff.h"
 #include "lci/base/check.h"
+#include "lci/base/strings.h"
 #include "lci/boot/in_process.h"
 #include "lci/testing/conformance/operations.h"
 #include "lci/testing/fail_fast/fail_fast.h"
@@ -24,40 +28,56 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
 
 namespace {
 
-// The ranks that called skip(). In memory that the processes of a test share.
-struct skip_board {
-  std::atomic<int> ranks;
+// What the ranks of a test tell the test. In memory that its processes share.
+struct rank_reports {
+  std::atomic<int> skipped;         // the ranks that called skip()
   std::atomic<const char*> reason;  // valid here: ranks are forked from this process
+  std::atomic<bool> has_failure;    // an expectation of a process has failed
 };
 
-skip_board& skipped() {
-  static skip_board* const board = [] {
-    void* const memory = ::mmap(nullptr, sizeof(skip_board), PROT_READ | PROT_WRITE,
+rank_reports& reports() {
+  static rank_reports* const shared = [] {
+    void* const memory = ::mmap(nullptr, sizeof(rank_reports), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     LCI_CHECK(memory != MAP_FAILED, "mmap");
-    return new (memory) skip_board();
+    return new (memory) rank_reports();
   }();
-  return *board;
+  return *shared;
+}
+
+// Called before the ranks run.
+void clear_reports() {
+  reports().skipped = 0;
+  reports().has_failure = false;
 }
 
 // Called after all ranks have run.
 void skip_if_ranks_have(int ranks) {
-  const int count = skipped().ranks.load();
+  const int count = reports().skipped.load();
   if (count == 0) return;
   EXPECT_EQ(count, ranks) << "some ranks, but not all, skipped the test: "
-                          << skipped().reason.load();
-  if (count == ranks) GTEST_SKIP() << skipped().reason.load();
+                          << reports().reason.load();
+  if (count == ranks) GTEST_SKIP() << reports().reason.load();
 }
+
+class failure_reporter final : public testing::EmptyTestEventListener {
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (result.failed()) reports().has_failure = true;
+  }
+};
 
 }  // namespace
 
 void rank_under_test::skip(const char* reason) {
-  skipped().reason = reason;
-  ++skipped().ranks;
+  reports().reason = reason;
+  ++reports().skipped;
 }
 
+std::string rank_under_test::label() const { return base::StrCat("rank ", rank, " of ", ranks); }
+
 void rank_under_test::barrier() {
-  ASSERT_TRUE(boot.barrier("barrier-" + std::to_string(barriers++), patience).ok());
+  const base::Status met = boot.barrier("barrier-" + std::to_string(barriers++), patience);
+  ASSERT_TRUE(met.ok()) << label() << ": " << met;
 }
 
 void rank_under_test::exchange(const void* mine, size_t size, void* all) {
@@ -91,7 +111,7 @@ void rank_under_test::poll_until(const std::function<bool()>& done,
     // Glances replace as many polls as they may.
     const bool glance = polls % device::polls_per_look != 0 && dev.seems_idle();
     const error_t result = glance ? error_t(errorcode_t::retry) : dev.poll(completions, 8, &count);
-    ASSERT_TRUE(result.is_done() || result.is_retry());
+    ASSERT_TRUE(result.is_done() || result.is_retry()) << label() << ": " << result.get_str();
     ASSERT_LE(count, 8u);
     if (result.is_done()) {
       last = std::chrono::steady_clock::now();
@@ -99,7 +119,7 @@ void rank_under_test::poll_until(const std::function<bool()>& done,
       ASSERT_EQ(count, 0u);
       backoff.idle();
       ASSERT_FALSE(std::chrono::steady_clock::now() - last > longest_silence)
-          << "rank " << rank << " waits, and no completion has come for " << longest_silence.count()
+          << label() << " waits, and no completion has come for " << longest_silence.count()
           << " s";
     }
     for (size_t i = 0; i < count; ++i) {
@@ -146,6 +166,7 @@ void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool barrier_
   auto made = (*network)->make_device(config);
   ASSERT_TRUE(made.ok()) << made.status();
   rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};
+  const testing::ScopedTrace trace(__FILE__, __LINE__, rank.label());
   body(rank);
   if (!barrier_at_end) return;
   // Others may still wait for what this rank has sent.
@@ -162,7 +183,7 @@ void Conformance::run(const std::function<void(rank_under_test&)>& body) {
     return;
   }
   ASSERT_TRUE(param.entry->available());
-  skipped().ranks = 0;
+  clear_reports();
   const fail_fast guard;
   auto boots = boot::make_in_process_job(param.ranks, patience);
   std::vector<std::thread> threads;
@@ -178,16 +199,31 @@ void Conformance::run(const std::function<void(rank_under_test&)>& body) {
 void Conformance::run_processes(int victims, const std::function<void(rank_under_test&)>& body) {
   const backend_under_test& param = GetParam();
   ASSERT_TRUE(param.entry->available());
-  skipped().ranks = 0;
+  clear_reports();
   boot::test_job job(boot::test_job::variant::file, param.ranks);
   const int lost = job.run_processes([&](int rank) {
+    testing::UnitTest::GetInstance()->listeners().Append(new failure_reporter());
     auto boot = job.connect(rank, patience);
     EXPECT_TRUE(boot.ok()) << boot.status();
     if (boot.ok()) run_rank(**boot, *param.entry, /*barrier_at_end=*/victims == 0, body);
     return !HasFailure();
   });
-  EXPECT_EQ(lost, victims);
+  if (reports().has_failure) {
+    ADD_FAILURE() << "a rank has failed, as said above";
+  } else {
+    EXPECT_EQ(lost, victims) << "the ranks that have ended by a signal or with an error";
+  }
   skip_if_ranks_have(param.ranks);
 }
 
 }  // namespace lci::net::conformance
+
+namespace lci::net {
+
+void PrintTo(completion_kind kind, std::ostream* out) {
+  constexpr const char* names[] = {"send", "put", "get", "recv", "remote_put", "peer_failed"};
+  const auto index = static_cast<size_t>(kind);
+  *out << (index < std::size(names) ? names[index] : "unknown");
+}
+
+}  // namespace lci::net

@@ -63,6 +63,9 @@ struct rank_under_test {
   // leaves its body.
   void skip(const char* reason);
 
+  // Such as "rank 1 of 2", for the lines of a failure.
+  std::string label() const;
+
   int barriers = 0;
   int exchanges = 0;
 
@@ -74,7 +77,8 @@ class Conformance : public testing::TestWithParam<backend_under_test> {
  public:
   // Runs `body` as every rank, and destroys all devices together. Expects every rank to finish.
   void run(const std::function<void(rank_under_test&)>& body);
-  // Runs `body` as every rank, in a process each. Expects `victims` of them to be killed.
+  // Runs `body` as every rank, in a process each. Expects `victims` of them to be killed, unless an
+  // expectation of a rank fails.
   void run_processes(int victims, const std::function<void(rank_under_test&)>& body);
 };
 
@@ -91,5 +95,13 @@ inline void PrintTo(const backend_under_test& backend, std::ostream* out) {
 }
 
 }  // namespace lci::net::conformance
+
+// For GoogleTest, which looks for them in the namespace of the type.
+namespace lci {
+inline void PrintTo(errorcode_t code, std::ostream* out) { *out << get_errorcode_str(code); }
+}  // namespace lci
+namespace lci::net {
+void PrintTo(completion_kind kind, std::ostream* out);
+}  // namespace lci::net
 
 #endif  // LCI_TESTING_CONFORMANCE_SUITE_H_
