@@ -88,21 +88,23 @@ class loopback_device final : public device {
 
   error_t post(const op& operation) override {
     mailbox& to = mailbox_of(operation.rank);
-    const std::lock_guard<std::mutex> guard(to.mutex);
+    const std::unique_lock<std::mutex> guard(to.mutex, std::try_to_lock);
+    if (!guard.owns_lock()) return errorcode_t::retry_lock;
     if (to.has_ended) return errorcode_t::fatal;
     switch (operation.kind) {
       case op_kind::send:
         if (to.is_full()) return errorcode_t::retry_nomem;
         deliver(operation, &to);
         return errorcode_t::done;
-      case op_kind::put_imm:
+      case op_kind::put_imm: {
         // Nothing may have happened when the answer is a retry.
         if (to.is_full()) return errorcode_t::retry_nomem;
-        if (!copy(operation)) return errorcode_t::fatal;
-        notify(operation, &to);
-        return errorcode_t::done;
+        const error_t copied = copy(operation);
+        if (copied.is_done()) notify(operation, &to);
+        return copied;
+      }
       default:
-        return copy(operation) ? errorcode_t::done : errorcode_t::fatal;
+        return copy(operation);
     }
   }
 
@@ -172,15 +174,16 @@ class loopback_device final : public device {
   }
 
   // The mutex is held while bytes are copied, so that the memory is not deregistered meanwhile.
-  bool copy(const op& operation) const {
-    const std::lock_guard<std::mutex> guard(hub_->mutex);
+  error_t copy(const op& operation) const {
+    const std::unique_lock<std::mutex> guard(hub_->mutex, std::try_to_lock);
+    if (!guard.owns_lock()) return errorcode_t::retry_lock;
     unsigned char* const remote = hub_->find(operation);
-    if (remote == nullptr) return false;
-    if (operation.size == 0) return true;
+    if (remote == nullptr) return errorcode_t::fatal;
+    if (operation.size == 0) return errorcode_t::done;
     const bool reads = operation.kind == op_kind::get;
     std::memmove(reads ? operation.buffer : remote, reads ? remote : operation.buffer,
                  operation.size);
-    return true;
+    return errorcode_t::done;
   }
 
   const int rank_;

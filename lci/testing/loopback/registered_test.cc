@@ -46,8 +46,9 @@ TEST(RegisteredBackend, AnUnknownNameIsRefusedWithTheKnownOnes) {
   const auto attributes = rt::attributes_from_environment();
   unsetenv("LCI_ATTR_BACKEND");
   ASSERT_FALSE(attributes.ok());
+  // Other backends may be registered as well.
   EXPECT_THAT(attributes.status().ToString(),
-              testing::HasSubstr("give one of: auto, none, shm, ibv, ofi, mixed, loopback, ucx"));
+              testing::ContainsRegex("give one of: auto, none, shm, .*loopback, .*ucx"));
 }
 
 }  // namespace
