@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -186,6 +187,12 @@ class device {
   // while longer, and is always false for a rank that has failed and on a network that cannot know.
   // Makes no progress. Thread safety: any thread at any time. Off the fast path.
   virtual bool has_left(int /*rank*/) { return false; }
+
+  // Whether a message of a peer waits for a poll; nullopt if that can't be told: another thread is
+  // polling, or the network cannot know. For reports about a device that nobody polls. Makes no
+  // progress, and may make the next poll of another thread slower. Thread safety: any thread at any
+  // time; wait-free. Off the fast path.
+  virtual std::optional<bool> has_arrivals() { return std::nullopt; }
 
   // Whether the process of that rank has ended or is about to, as a look from outside shows now.
   // Asked after an operation to the rank has failed, to distinguish a dead rank, which poll()

@@ -181,6 +181,13 @@ bool mixed_device::has_died(int rank) {
   return near >= 0 ? near_->has_died(near) : far_->has_died(rank);
 }
 
+std::optional<bool> mixed_device::has_arrivals() {
+  const std::optional<bool> near = near_->has_arrivals();
+  if (near == true) return near;
+  const std::optional<bool> far = far_->has_arrivals();
+  return far == false ? near : far;
+}
+
 bool mixed_device::drained() { return near_->drained() && far_->drained(); }
 
 }  // namespace lci::net::mixed

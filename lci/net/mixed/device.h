@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lci/net/backend.h"
@@ -43,6 +44,7 @@ class mixed_device final : public device {
   bool drained() override;
   bool has_left(int rank) override;
   bool has_died(int rank) override;
+  std::optional<bool> has_arrivals() override;
   // Of the far network. No descriptor becomes ready for messages of neighbors: a sleeping thread
   // wakes up now and then to poll for them.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "lci/base/status.h"
@@ -72,6 +73,7 @@ class shm_device final : public device {
     return health_.is_alive(rank) && reader(rank).sender_closed();
   }
   bool has_died(int rank) override { return context_.rank_at(rank).has_died(); }
+  std::optional<bool> has_arrivals() override;
 
  private:
   // The completions that one poll has room for.

@@ -187,4 +187,13 @@ bool laned_device::has_left(int rank) {
 
 bool laned_device::has_died(int rank) { return lanes_[0].net->has_died(rank); }
 
+std::optional<bool> laned_device::has_arrivals() {
+  std::optional<bool> found = false;
+  for (uint32_t i = 0; i < lanes() && found != true; ++i) {
+    const std::optional<bool> there = lanes_[i].net->has_arrivals();
+    if (there != false) found = there;
+  }
+  return found;
+}
+
 }  // namespace lci::net::shm

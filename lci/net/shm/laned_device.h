@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "lci/base/thread_place.h"
 #include "lci/net/backend.h"
@@ -47,6 +48,7 @@ class laned_device final : public device {
   bool drained() override;
   bool has_left(int rank) override;
   bool has_died(int rank) override;
+  std::optional<bool> has_arrivals() override;
 
  private:
   static constexpr uint32_t nobody = ~uint32_t{0};

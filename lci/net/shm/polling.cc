@@ -297,6 +297,13 @@ void shm_device::release(const completion& received) {
   reader(rank_of(received.lease)).free(static_cast<uint32_t>(received.lease), received.size);
 }
 
+std::optional<bool> shm_device::has_arrivals() {
+  if (!poll_lock_.try_lock()) return std::nullopt;
+  const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
+  return std::any_of(readers_.get(), readers_.get() + ranks_,
+                     [](const ring_reader& from) { return !from.has_none(); });
+}
+
 // Failures.
 
 void shm_device::check_for_failures(batch* out) {

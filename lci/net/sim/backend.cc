@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,7 @@ class sim_device final : public device {
   bool drained() override { return fabric_->drained(rank_, uid_); }
   bool has_left(int rank) override { return fabric_->has_left(rank, uid_); }
   bool has_died(int rank) override { return fabric_->has_died(rank); }
+  std::optional<bool> has_arrivals() override { return fabric_->has_arrivals(rank_, uid_); }
 
  private:
   const std::shared_ptr<fabric> fabric_;

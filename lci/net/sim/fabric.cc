@@ -73,6 +73,14 @@ bool fabric::has_left(int rank, int uid) {
   return !rank_of(rank).lost && !device_of(rank, uid).open;
 }
 
+bool fabric::has_arrivals(int rank, int uid) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const std::vector<channel>& from = device_of(rank, uid).from;
+  return std::any_of(from.begin(), from.end(), [](const channel& path) {
+    return !path.messages.empty() && path.messages.front().ready;
+  });
+}
+
 bool fabric::has_died(int rank) const {
   const std::lock_guard<std::mutex> guard(mutex_);
   return rank_of(rank).lost;

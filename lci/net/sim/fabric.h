@@ -49,6 +49,7 @@ class fabric {
   bool drained(int rank, int uid);
   bool has_left(int rank, int uid);
   bool has_died(int rank) const;
+  bool has_arrivals(int rank, int uid);
   local_region register_memory(int rank, void* address, size_t size);
   void deregister_memory(int rank, local_region region);
   remote_region remote_key(int rank, local_region region) const;

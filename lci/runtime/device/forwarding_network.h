@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,7 @@ class forwarding_network : public net::device {
   bool drained() override { return network_->drained(); }
   bool has_left(int rank) override { return network_->has_left(rank); }
   bool has_died(int rank) override { return network_->has_died(rank); }
+  std::optional<bool> has_arrivals() override { return network_->has_arrivals(); }
   std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return network_->arm(); }
 

@@ -33,6 +33,28 @@ TEST_P(Conformance, AnIdleDeviceSaysRetry) {
   });
 }
 
+// On a network that can tell.
+TEST_P(Conformance, AMessageThatNobodyHasPolledIsAnArrival) {
+  run([](rank_under_test& self) {
+    const auto ignore = [](const completion&) {};
+    self.connect();
+    EXPECT_NE(self.dev.has_arrivals(), true);
+    self.barrier();
+    const uint64_t word = 1;
+    const op send = make_send(self.rank, &word, sizeof(word), 1);
+    error_t result;
+    do {
+      result = self.dev.post(send);
+    } while (result.is_retry());
+    EXPECT_TRUE(result.is_done());
+    EXPECT_NE(self.dev.has_arrivals(), false);
+    size_t arrived = 0;
+    self.poll_until([&] { return arrived == 1; }, [&](const completion&) { ++arrived; });
+    EXPECT_NE(self.dev.has_arrivals(), true);
+    self.polling_barrier(ignore);
+  });
+}
+
 TEST_P(Conformance, EverySizeArrivesOnceWithItsImmediateInOrder) {
   run([](rank_under_test& self) {
     std::vector<size_t> sizes = {0, 1, 7, 8, 9, 47, 48, 49, 63, 64, 65, 111, 112, 113, 1000, 4096};
