@@ -149,6 +149,7 @@ set(LCI_SOURCES
   lci/runtime/device/progress.cc
   lci/runtime/device/progress_thread.cc
   lci/runtime/device/recording_network.cc
+  lci/runtime/device/refusals.cc
   lci/runtime/device/traffic.cc
   lci/runtime/device/vain_tests.cc
   lci/runtime/instance/counters.cc

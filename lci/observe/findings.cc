@@ -18,8 +18,8 @@ using base::StrCat;
 using message = rank_report::message;
 using kind = rank_report::message::kind;
 
-// An age that shows that nobody polls: the clock of ages has seconds, and a busy machine is slow.
-constexpr uint32_t unpolled_seconds = 2;
+constexpr uint32_t min_unpolled = rank_report::device::min_unpolled;
+using arrivals = rank_report::device::arrivals;
 
 const rank_report* find(const job_report& job, int64_t rank) {
   for (const rank_report& each : job.ranks) {
@@ -46,9 +46,13 @@ class analysis {
     look_at_transfers();
     look_at_other_waits();
     look_for_cycles();
+    look_at_refusals();
     look_at_devices();
+    look_at_backlogs();
     look_at_queues();
     look_at_silent();
+    if (found_.empty()) look_at_unpolled_devices();
+    if (found_.empty()) look_at_refusals_with_progress();
     return std::move(found_);
   }
 
@@ -104,6 +108,8 @@ class analysis {
     const auto& [first, first_ranks] = *inside.begin();
     for (const int rank : outside) {
       const rank_report& report = *find(job_, rank);
+      // It will come as soon as its operations are complete.
+      if (ends_runtime(report, first)) continue;
       for (const int waiting : first_ranks) add_edge(waiting, rank);
       if (!report.waits.empty()) {
         add(StrCat("rank ", rank, " is not in ", first.second, " #", first.first, ": it waits in ",
@@ -123,6 +129,24 @@ class analysis {
         for (const int b : later) add_edge(a, b);
       }
     }
+  }
+
+  // Whether a rank that is not in the collective operation is about to call it in free_runtime; then
+  // says what it waits for.
+  bool ends_runtime(const rank_report& rank, const std::pair<uint64_t, std::string>& operation) {
+    const auto ends = [&](const rank_report::wait& each) {
+      return each.call == "free_runtime" && each.call == operation.second;
+    };
+    if (std::none_of(rank.waits.begin(), rank.waits.end(), ends)) return false;
+    std::string messages;
+    for (const rank_report::transfer& each : rank.transfers) {
+      if (!each.outgoing || each.collective) continue;
+      StrAppend(&messages, messages.empty() ? "" : ", ", "its message of ", bytes(each.size),
+                " with tag ", each.tag, " to rank ", each.peer);
+    }
+    add(StrCat("rank ", rank.rank, " ends its runtime, and waits for ",
+               messages.empty() ? "its operations" : messages));
+    return true;
   }
 
   // Those of groups, and those that were started with a completion object, by the messages that
@@ -168,6 +192,11 @@ class analysis {
     return StrCat(wait.call, wait.place.empty() ? "" : StrCat(" at ", wait.place));
   }
 
+  static std::string policies(const message& receive, const message& sent) {
+    return StrCat("another matching policy (receive: ", receive.policy, ", message: ", sent.policy,
+                  ")");
+  }
+
   static bool fits(const message& receive, const message& sent) {
     return receive.engine == sent.engine && (receive.any_tag || receive.tag == sent.tag);
   }
@@ -189,7 +218,8 @@ class analysis {
       std::string others;
       for (const message& sent : rank.messages) {
         if (sent.what != kind::receive && sent.collective == 0) {
-          StrAppend(&others, others.empty() ? "" : ", ", tag_of(sent), " from rank ", sent.peer);
+          StrAppend(&others, others.empty() ? "" : ", ", tag_of(sent), " from rank ", sent.peer,
+                    fits(receive, sent) ? StrCat(" with ", policies(receive, sent)) : "");
         }
       }
       add(StrCat(who, "any rank", others.empty() ? "; none has arrived" : "; it has got ", others));
@@ -204,7 +234,7 @@ class analysis {
       }
       StrAppend(&instead, instead.empty() ? "" : ", ", tag_of(sent), " (", bytes(sent.size),
                 sent.engine == receive.engine ? "" : ", another matching engine",
-                fits(receive, sent) ? ", another matching policy" : "", ")");
+                fits(receive, sent) ? StrCat(", ", policies(receive, sent)) : "", ")");
     }
     if (!instead.empty()) {
       add(StrCat(who, "rank ", receive.peer, ", which has sent ", instead, " instead, unmatched"));
@@ -278,17 +308,23 @@ class analysis {
     }
   }
 
-  // Of ranks that nothing above has named: what they wait for comes from no message.
+  // Waits for what comes from no message: all those of ranks that nothing above has named, and those
+  // for synchronizers that no post will signal.
   void look_at_other_waits() {
     for (const rank_report& rank : job_.ranks) {
-      if (waits_for_.count(rank.rank) != 0 || collective_of(rank) != nullptr) continue;
       const bool has_receive =
           std::any_of(rank.messages.begin(), rank.messages.end(),
                       [](const message& m) { return m.what == kind::receive; });
-      if (has_receive) continue;
+      const bool is_named =
+          waits_for_.count(rank.rank) != 0 || collective_of(rank) != nullptr || has_receive;
       for (const rank_report::wait& wait : rank.waits) {
-        add(StrCat("rank ", rank.rank, " has waited ", since(wait.seconds), " in ",
-                   describe(wait)));
+        if (is_named && !wait.no_post_signals) continue;
+        add(StrCat("rank ", rank.rank, " has waited ", since(wait.seconds), " in ", describe(wait),
+                   wait.threshold == 0 ? std::string() : StrCat("; ", signals_of(wait)),
+                   wait.no_post_signals
+                       ? ", and no pending post of this rank will signal it: has a "
+                         "post answered done, which signals nothing?"
+                       : ""));
       }
     }
   }
@@ -326,18 +362,90 @@ class analysis {
     return false;
   }
 
+  // For how long posts on a device have been refused while nobody has polled it.
+  static uint32_t refused_unpolled(const rank_report& rank, const rank_report::refusals& each) {
+    for (const rank_report::device& device : rank.devices) {
+      if (device.number == each.device) return std::min(each.seconds, device.seconds_unpolled);
+    }
+    return 0;
+  }
+
+  void look_at_refusals() {
+    for (const rank_report& rank : job_.ranks) {
+      for (const rank_report::refusals& each : rank.refused) {
+        const uint32_t seconds = refused_unpolled(rank, each);
+        if (seconds < min_unpolled) continue;
+        add(StrCat("rank ", rank.rank, ": ", refusals_of(each), " ", since(seconds),
+                   ", and nobody has made progress on the device meanwhile"));
+      }
+    }
+  }
+
+  // Of a job with no other findings: a busy network refuses posts as well.
+  void look_at_refusals_with_progress() {
+    for (const rank_report& rank : job_.ranks) {
+      for (const rank_report::refusals& each : rank.refused) {
+        if (each.seconds < min_unpolled) continue;
+        add(StrCat("rank ", rank.rank, ": ", refusals_of(each), " ", since(each.seconds),
+                   ", though the device is polled; others may have been accepted"));
+      }
+    }
+  }
+
   void look_at_devices() {
     for (const rank_report& rank : job_.ranks) {
       for (const rank_report::device& device : rank.devices) {
         // A device that has nothing to do need not be polled.
-        const bool is_needed =
-            device.backlog > 0 || device.transfers > 0 || is_waited_for(rank.rank);
-        if (!is_needed || device.seconds_unpolled < unpolled_seconds) continue;
-        add(StrCat("rank ", rank.rank, ": nobody has made progress on device ", device.number, " ",
-                   since(device.seconds_unpolled),
+        const bool may_have_arrivals = device.messages != arrivals::none;
+        const bool is_needed = device.messages == arrivals::some || device.backlog > 0 ||
+                               device.transfers > 0 ||
+                               (may_have_arrivals && is_waited_for(rank.rank));
+        const bool is_named = std::any_of(
+            rank.refused.begin(), rank.refused.end(), [&](const rank_report::refusals& each) {
+              return each.device == device.number && refused_unpolled(rank, each) >= min_unpolled;
+            });
+        if (!is_needed || !device.is_unpolled() || is_named) continue;
+        add(StrCat(unpolled(rank, device),
+                   device.messages == arrivals::some ? ", and messages wait there" : "",
                    device.backlog == 0
                        ? std::string()
                        : StrCat("; ", device.backlog, " operations wait to be posted again")));
+      }
+    }
+  }
+
+  // Of a job with no other findings: a network may not know whether messages wait.
+  void look_at_unpolled_devices() {
+    for (const rank_report& rank : job_.ranks) {
+      const bool is_polled =
+          std::any_of(rank.devices.begin(), rank.devices.end(),
+                      [](const rank_report::device& each) { return !each.is_unpolled(); });
+      for (const rank_report::device& device : rank.devices) {
+        if (!is_polled || !device.is_unpolled() || device.messages != arrivals::unknown) continue;
+        add(StrCat(unpolled(rank, device),
+                   ", while another one is polled; its network can't tell whether messages wait "
+                   "there"));
+      }
+    }
+  }
+
+  static std::string unpolled(const rank_report& rank, const rank_report::device& device) {
+    return StrCat("rank ", rank.rank, ": nobody has made progress on device ", device.number, " ",
+                  since(device.seconds_unpolled));
+  }
+
+  // The operation of each device that has waited longest, if the device is polled.
+  void look_at_backlogs() {
+    for (const rank_report& rank : job_.ranks) {
+      for (const rank_report::device& device : rank.devices) {
+        const rank_report::backlogged* oldest = nullptr;
+        for (const rank_report::backlogged& each : rank.waiting) {
+          if (each.device != device.number || each.seconds < min_unpolled) continue;
+          if (oldest == nullptr || each.seconds > oldest->seconds) oldest = &each;
+        }
+        if (oldest == nullptr || device.is_unpolled()) continue;
+        add(StrCat("rank ", rank.rank, ": the network has refused a ", name_of(*oldest),
+                   " on device ", device.number, " ", since(oldest->seconds)));
       }
     }
   }

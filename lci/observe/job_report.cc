@@ -1,5 +1,7 @@
 #include "lci/observe/job_report.h"
 
+#include <string_view>
+
 #include "lci/base/strings.h"
 #include "lci/observe/phrases.h"
 
@@ -10,6 +12,12 @@ using base::StrAppend;
 using base::StrCat;
 using kind = rank_report::message::kind;
 
+constexpr std::string_view usual_policy = "rank_tag";
+
+void append_count(uint64_t count, const char* what, std::string* to) {
+  if (count > 0) StrAppend(to, ", ", count, " ", what);
+}
+
 void append_rank(const rank_report& rank, std::string* to) {
   StrAppend(to, "  rank ", rank.rank, " (process ", rank.pid, " on ", rank.host, ", ", rank.program,
             "):\n");
@@ -19,6 +27,7 @@ void append_rank(const rank_report& rank, std::string* to) {
     if (wait.collective != 0) StrAppend(to, " #", wait.collective);
     if (wait.peer >= 0) StrAppend(to, ", for rank ", wait.peer);
     if (wait.of_message) StrAppend(to, " (tag ", wait.tag, ", ", bytes(wait.size), ")");
+    if (wait.threshold != 0) StrAppend(to, ", ", signals_of(wait));
     if (!wait.place.empty()) StrAppend(to, ", called at ", wait.place);
     *to += '\n';
   }
@@ -35,7 +44,8 @@ void append_rank(const rank_report& rank, std::string* to) {
     StrAppend(to, "    ", what,
               each.peer < 0 ? std::string("any rank") : StrCat("rank ", each.peer), ", ",
               tag_of(each), ", ", bytes(each.size), ", ", each.count, " of them, the oldest ",
-              since(each.seconds), "\n");
+              since(each.seconds),
+              each.policy == usual_policy ? "" : StrCat(", matching policy ", each.policy), "\n");
   }
   for (const rank_report::transfer& each : rank.transfers) {
     StrAppend(
@@ -48,7 +58,18 @@ void append_rank(const rank_report& rank, std::string* to) {
     StrAppend(to, "    device ", each.number, ": ", each.polls, " polls, the last ",
               each.seconds_unpolled, " s ago; ", each.packets_out, " of ", each.packets,
               " packets out, ", each.backlog, " operations in the backlog, ", each.transfers,
-              " large messages under way\n");
+              " large messages under way");
+    append_count(each.sends, "other sends", to);
+    append_count(each.puts_and_gets, "puts and gets", to);
+    append_count(each.atomics, "atomic operations", to);
+    *to += '\n';
+    for (const rank_report::backlogged& one : rank.waiting) {
+      if (one.device != each.number) continue;
+      StrAppend(to, "      in the backlog ", since(one.seconds), ": ", name_of(one), "\n");
+    }
+  }
+  for (const rank_report::refusals& each : rank.refused) {
+    StrAppend(to, "    ", refusals_of(each), " ", since(each.seconds), "\n");
   }
   for (const rank_report::queue& each : rank.queues) {
     StrAppend(to, "    completion queue", each.name.empty() ? "" : " ", each.name, ": ",

@@ -33,12 +33,22 @@ void wait_in(rank_report* rank, const char* call, uint64_t collective) {
   rank->waits.push_back({1, call, rank_report::any_rank, collective, 31, ""});
 }
 
+rank_report::device device(uint64_t number, uint32_t seconds_unpolled,
+                           rank_report::device::arrivals messages) {
+  rank_report::device made;
+  made.number = number;
+  made.seconds_unpolled = seconds_unpolled;
+  made.messages = messages;
+  return made;
+}
+
 message receive_from(int64_t peer, uint64_t tag) {
   message made;
   made.what = message::kind::receive;
   made.peer = peer;
   made.tag = tag;
   made.count = 1;
+  made.policy = "rank_tag";
   made.seconds = 31;
   return made;
 }
@@ -72,6 +82,24 @@ TEST(JobReport, ReceiveInAnotherEngine) {
   job.ranks[0].messages = {receive_from(1, 7), sent};
   EXPECT_THAT(findings(job),
               ElementsAre(HasSubstr("tag 7 (1 byte, another matching engine) instead")));
+}
+
+TEST(JobReport, ReceiveWithAnotherPolicy) {
+  job_report job = job_of(2);
+  message receive = receive_from(rank_report::any_rank, 5);
+  receive.policy = "tag_only";
+  job.ranks[1].messages = {receive, arrived_from(0, 5, 8)};
+  EXPECT_THAT(
+      findings(job),
+      ElementsAre("rank 1 has waited for 31 s for a message with tag 5 from any rank; it has "
+                  "got tag 5 from rank 0 with another matching policy (receive: tag_only, "
+                  "message: rank_tag)"));
+  EXPECT_THAT(to_text(job), HasSubstr("the oldest for 31 s, matching policy tag_only\n"));
+  receive.peer = 0;
+  job.ranks[1].messages[0] = receive;
+  EXPECT_THAT(findings(job),
+              ElementsAre(HasSubstr("has sent tag 5 (8 bytes, another matching policy "
+                                    "(receive: tag_only, message: rank_tag)) instead")));
 }
 
 TEST(JobReport, CollectivesOfDifferentKinds) {
@@ -145,6 +173,114 @@ TEST(JobReport, AnIdleDeviceIsNoFinding) {
   EXPECT_THAT(findings(job),
               ElementsAre("rank 0: nobody has made progress on device 0 for 1000 s; 3 operations "
                           "wait to be posted again"));
+}
+
+TEST(JobReport, MessagesOnADeviceThatNobodyPolls) {
+  using arrivals = rank_report::device::arrivals;
+  job_report job = job_of(2);
+  job.ranks[0].devices = {device(0, 0, arrivals::unknown), device(1, 14, arrivals::some)};
+  job.ranks[1].devices = {device(0, 0, arrivals::unknown), device(1, 14, arrivals::none)};
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 0: nobody has made progress on device 1 for 14 s, and "
+                          "messages wait there"));
+  // Another thread may just have begun to poll it.
+  job.ranks[0].devices[1].seconds_unpolled = 1;
+  EXPECT_THAT(findings(job), IsEmpty());
+}
+
+// Said only if nothing else is known, and the rank makes progress.
+TEST(JobReport, ADeviceWhoseNetworkCannotTell) {
+  using arrivals = rank_report::device::arrivals;
+  job_report job = job_of(2);
+  job.ranks[0].devices = {device(0, 14, arrivals::unknown), device(1, 14, arrivals::unknown)};
+  EXPECT_THAT(findings(job), IsEmpty());
+  job.ranks[0].devices[0].seconds_unpolled = 0;
+  EXPECT_THAT(findings(job),
+              ElementsAre(HasSubstr("device 1 for 14 s, while another one is polled; "
+                                    "its network can't tell whether messages wait")));
+  job.silent.push_back({1, "is stopped"});
+  EXPECT_THAT(findings(job), ElementsAre("rank 1 is stopped"));
+}
+
+TEST(JobReport, RefusedPosts) {
+  job_report job = job_of(2);
+  job.ranks[0].devices = {device(0, 9, rank_report::device::arrivals::some)};
+  job.ranks[0].refused.push_back({46, 0, 1, 512, "retry_nomem", 7});
+  const std::string refused =
+      "posts on device 0 (the last: 512 bytes to rank 1 by thread 46, retry_nomem) have been "
+      "refused "
+      "again and again for 7 s";
+  EXPECT_THAT(findings(job), ElementsAre("rank 0: " + refused +
+                                         ", and nobody has made progress on the device meanwhile"));
+  EXPECT_THAT(to_text(job), HasSubstr("    " + refused + "\n"));
+  // A busy network does the same, so that this is said only if nothing else is known.
+  job.ranks[0].devices[0].seconds_unpolled = 0;
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 0: " + refused +
+                          ", though the device is polled; others may have been accepted"));
+  job.ranks[0].messages = {receive_from(1, 7)};
+  EXPECT_THAT(findings(job), ElementsAre(HasSubstr("tag 7 from rank 1")));
+  job.ranks[0].messages.clear();
+  job.ranks[0].refused[0].seconds = 1;
+  EXPECT_THAT(findings(job), IsEmpty());
+}
+
+TEST(JobReport, ASynchronizerThatNoPostSignals) {
+  job_report job = job_of(2);
+  rank_report::wait wait{1, "sync_wait", rank_report::any_rank, 0, 31, "main+1"};
+  wait.threshold = 1;
+  job.ranks[0].waits = {wait};
+  EXPECT_THAT(findings(job), ElementsAre("rank 0 has waited for 31 s in sync_wait at main+1; the "
+                                         "synchronizer has 0 of 1 signals"));
+  job.ranks[0].waits[0].no_post_signals = true;
+  // Also if the rank waits for something else, too.
+  job.ranks[0].messages = {receive_from(1, 7)};
+  EXPECT_THAT(
+      findings(job),
+      Contains("rank 0 has waited for 31 s in sync_wait at main+1; the synchronizer has 0 of "
+               "1 signals, and no pending post of this rank will signal it: has a post "
+               "answered done, which signals nothing?"));
+  EXPECT_THAT(to_text(job),
+              HasSubstr("in sync_wait, the synchronizer has 0 of 1 signals, called at "));
+}
+
+TEST(JobReport, ARankThatEndsItsRuntimeWithALargeMessage) {
+  job_report job = job_of(2);
+  wait_in(&job.ranks[0], "free_runtime", 0);
+  wait_in(&job.ranks[1], "free_runtime", 1);
+  rank_report::transfer sent{0, true, 1, 5, 4 << 20, false};
+  message announced = arrived_from(0, 5, 4 << 20);
+  announced.what = message::kind::announced;
+  job.ranks[0].transfers = {sent};
+  job.ranks[1].messages = {announced};
+  EXPECT_THAT(
+      findings(job),
+      ElementsAre("rank 1 is in free_runtime #1 for 31 s",
+                  "rank 0 ends its runtime, and waits for its message of 4194304 bytes with "
+                  "tag 5 to rank 1",
+                  "rank 1 has no receive for 1 message with tag 5 (4194304 bytes) from rank "
+                  "0, there for 31 s"));
+  job.ranks[0].transfers.clear();
+  EXPECT_THAT(findings(job), Contains("rank 0 ends its runtime, and waits for its operations"));
+}
+
+TEST(JobReport, OperationsThatTheNetworkHolds) {
+  job_report job = job_of(2);
+  rank_report::device busy = device(0, 0, rank_report::device::arrivals::unknown);
+  busy.backlog = 2;
+  busy.puts_and_gets = 3;
+  busy.atomics = 1;
+  job.ranks[0].devices = {busy};
+  job.ranks[0].waiting = {{0, "send", 1, 64, "retry_lock", 1}, {0, "put", 1, 8, "retry_nomem", 9}};
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 0: the network has refused a put of 8 bytes to rank 1 "
+                          "(retry_nomem) on device 0 for 9 s"));
+  EXPECT_THAT(to_text(job),
+              HasSubstr("0 large messages under way, 3 puts and gets, 1 atomic operations\n"
+                        "      in the backlog for 1 s: send of 64 bytes to rank 1 "
+                        "(retry_lock)\n"));
+  job.ranks[0].waiting[1].seconds = 1;
+  EXPECT_THAT(findings(job), IsEmpty());
 }
 
 TEST(JobReport, RanksThatDoNotAnswer) {

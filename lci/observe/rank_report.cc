@@ -8,10 +8,12 @@
 namespace lci::observe {
 namespace {
 
-constexpr std::string_view format = "lci-report 3\n";
+constexpr std::string_view format = "lci-report 4\n";
 
 using message_kind = rank_report::message::kind;
 constexpr const char* message_kinds[] = {"receive", "arrived", "announced"};
+using arrivals = rank_report::device::arrivals;
+constexpr const char* arrivals_names[] = {"unknown", "none", "some"};
 
 template <class Value>
 void append_json(std::string* to, const Value& value);
@@ -20,6 +22,10 @@ void append_json(std::string* to, const std::string& text) { *to += base::JsonQu
 
 void append_json(std::string* to, message_kind kind) {
   append_json(to, std::string(message_kinds[static_cast<size_t>(kind)]));
+}
+
+void append_json(std::string* to, arrivals some) {
+  append_json(to, std::string(arrivals_names[static_cast<size_t>(some)]));
 }
 
 void append_json(std::string* to, bool yes) { *to += yes ? "true" : "false"; }
@@ -77,6 +83,9 @@ base::StatusOr<rank_report> decode(std::string_view bytes) {
   bool is_valid = io::decode_record(bytes, &report);
   for (const rank_report::message& each : report.messages) {
     is_valid = is_valid && each.what <= message_kind::announced;
+  }
+  for (const rank_report::device& each : report.devices) {
+    is_valid = is_valid && each.messages <= arrivals::some;
   }
   if (!is_valid) return base::InvalidArgumentError("it is malformed");
   std::apply([&](auto... member) { (cut_list(&(report.*member)), ...); }, rank_report::fields);

@@ -3,6 +3,7 @@
 #define LCI_OBSERVE_RANK_REPORT_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -31,12 +32,19 @@ struct rank_report {
     bool of_message = false;  // it waits for one message, described by:
     uint64_t tag = 0;
     uint64_t size = 0;  // bytes
+    // Of a wait for a synchronizer.
+    uint64_t signals = 0;
+    uint64_t threshold = 0;        // signals that it waits for; 0: no such wait
+    bool no_post_signals = false;  // no pending post of this rank will, nor can another rank
+    const void* object = nullptr;  // the synchronizer; not sent
 
     static constexpr auto fields =
         std::make_tuple(&wait::thread, &wait::call, &wait::peer, &wait::collective, &wait::seconds,
-                        &wait::place, &wait::of_message, &wait::tag, &wait::size);
-    static constexpr const char* names[] = {"thread", "call",       "peer", "collective", "seconds",
-                                            "place",  "of_message", "tag",  "size"};
+                        &wait::place, &wait::of_message, &wait::tag, &wait::size, &wait::signals,
+                        &wait::threshold, &wait::no_post_signals);
+    static constexpr const char* names[] = {"thread",  "call",    "peer",       "collective",
+                                            "seconds", "place",   "of_message", "tag",
+                                            "size",    "signals", "threshold",  "no_post_signals"};
   };
 
   // A receive that has found no message, or a message that has found no receive. Those that differ
@@ -52,12 +60,13 @@ struct rank_report {
     uint64_t size = 0;     // bytes of the first
     uint64_t count = 0;    // of such entries
     uint32_t seconds = 0;  // age of the oldest
+    std::string policy;    // the matching policy: "rank_tag", ...
 
     static constexpr auto fields = std::make_tuple(
         &message::what, &message::engine, &message::collective, &message::peer, &message::any_tag,
-        &message::tag, &message::size, &message::count, &message::seconds);
-    static constexpr const char* names[] = {"kind", "engine", "collective", "peer",   "any_tag",
-                                            "tag",  "size",   "count",      "seconds"};
+        &message::tag, &message::size, &message::count, &message::seconds, &message::policy);
+    static constexpr const char* names[] = {"kind", "engine", "collective", "peer",    "any_tag",
+                                            "tag",  "size",   "count",      "seconds", "policy"};
   };
 
   // A large message that waits for the peer: an outgoing one for its answer to the announcement, an
@@ -79,19 +88,66 @@ struct rank_report {
   };
 
   struct device {
+    // An age that shows that nobody polls: the clock of ages has seconds, and a busy machine is
+    // slow.
+    static constexpr uint32_t min_unpolled = 2;
+    // Whether messages of peers wait for a poll. Only of a device that nobody polls.
+    enum class arrivals : uint8_t { unknown, none, some };
+
     uint64_t number = 0;            // in the order of allocation
-    uint32_t seconds_unpolled = 0;  // since a thread made progress on it
+    uint32_t seconds_unpolled = 0;  // since a thread made progress on it, or since its allocation
     uint64_t polls = 0;
     uint64_t backlog = 0;      // operations that the network refused, waiting to be posted again
     uint64_t transfers = 0;    // open rendezvous
     uint64_t packets_out = 0;  // packets that are not in the device's pool
     uint64_t packets = 0;      // of the pool at most
+    arrivals messages = arrivals::unknown;
+    // Operations of this rank that have begun and are not complete.
+    uint64_t sends = 0;  // other than open rendezvous
+    uint64_t puts_and_gets = 0;
+    uint64_t atomics = 0;
+
+    bool is_unpolled() const { return seconds_unpolled >= min_unpolled; }
 
     static constexpr auto fields = std::make_tuple(
         &device::number, &device::seconds_unpolled, &device::polls, &device::backlog,
-        &device::transfers, &device::packets_out, &device::packets);
-    static constexpr const char* names[] = {"number",    "seconds_unpolled", "polls",  "backlog",
-                                            "transfers", "packets_out",      "packets"};
+        &device::transfers, &device::packets_out, &device::packets, &device::messages,
+        &device::sends, &device::puts_and_gets, &device::atomics);
+    static constexpr const char* names[] = {"number",    "seconds_unpolled", "polls",   "backlog",
+                                            "transfers", "packets_out",      "packets", "messages",
+                                            "sends",     "puts_and_gets",    "atomics"};
+  };
+
+  // A thread whose posts the network refuses again and again. Others in between may be accepted.
+  struct refusals {
+    int64_t thread = 0;  // as gettid(2)
+    uint64_t device = 0;
+    int64_t peer = any_rank;  // of the last one
+    uint64_t size = 0;        // bytes of the last one
+    std::string answer;       // to the last one: "retry_nomem", ...
+    uint32_t seconds = 0;     // since the first one
+
+    static constexpr auto fields =
+        std::make_tuple(&refusals::thread, &refusals::device, &refusals::peer, &refusals::size,
+                        &refusals::answer, &refusals::seconds);
+    static constexpr const char* names[] = {"thread", "device", "peer",
+                                            "size",   "answer", "seconds"};
+  };
+
+  // An operation in the backlog of a device.
+  struct backlogged {
+    uint64_t device = 0;
+    std::string operation;  // "send", "put", ...
+    int64_t peer = any_rank;
+    uint64_t size = 0;     // bytes
+    std::string answer;    // of the network, the last time: "retry_nomem", ...
+    uint32_t seconds = 0;  // since it was refused first
+
+    static constexpr auto fields =
+        std::make_tuple(&backlogged::device, &backlogged::operation, &backlogged::peer,
+                        &backlogged::size, &backlogged::answer, &backlogged::seconds);
+    static constexpr const char* names[] = {"device", "operation", "peer",
+                                            "size",   "answer",    "seconds"};
   };
 
   struct queue {
@@ -125,16 +181,23 @@ struct rank_report {
   std::vector<queue> queues;
   std::vector<collectives> engines;
   std::vector<int64_t> failed;  // ranks that this one takes for failed
-  uint64_t left_out = 0;        // entries beyond most_entries
+  std::vector<refusals> refused;
+  std::vector<backlogged> waiting;  // the first operations of each backlog
+  uint64_t left_out = 0;            // entries beyond most_entries
 
-  static constexpr auto fields =
-      std::make_tuple(&rank_report::rank, &rank_report::size, &rank_report::pid, &rank_report::host,
-                      &rank_report::program, &rank_report::left_out, &rank_report::waits,
-                      &rank_report::messages, &rank_report::transfers, &rank_report::devices,
-                      &rank_report::queues, &rank_report::engines, &rank_report::failed);
+  // Not sent: the completion objects that pending posts will signal or other ranks can name, and
+  // whether there are pending operations whose objects are not known.
+  std::set<const void*> named_objects;
+  bool has_unknown_objects = false;
+
+  static constexpr auto fields = std::make_tuple(
+      &rank_report::rank, &rank_report::size, &rank_report::pid, &rank_report::host,
+      &rank_report::program, &rank_report::left_out, &rank_report::waits, &rank_report::messages,
+      &rank_report::transfers, &rank_report::devices, &rank_report::queues, &rank_report::engines,
+      &rank_report::failed, &rank_report::refused, &rank_report::waiting);
   static constexpr const char* names[] = {
-      "rank",    "size",     "pid",    "host",  "program",     "left_out", "wait",
-      "message", "transfer", "device", "queue", "collectives", "failed"};
+      "rank",     "size",   "pid",   "host",        "program", "left_out", "wait",      "message",
+      "transfer", "device", "queue", "collectives", "failed",  "refused",  "backlogged"};
 };
 
 // The report as bytes, and back. decode() accepts only what encode() of the same release writes,

@@ -15,11 +15,14 @@ rank_report example() {
   report.host = "a host";
   report.program = "100 % \"mine\"\n";
   report.waits.push_back(
-      {12, "barrier", rank_report::any_rank, 7, 31, "prog(main+0x12)", true, 9, 80});
-  report.messages.push_back(
-      {rank_report::message::kind::announced, 1, 2, -1, true, ~uint64_t{0}, 65536, 3, 30});
+      {12, "barrier", rank_report::any_rank, 7, 31, "prog(main+0x12)", true, 9, 80, 1, 2, true});
+  report.messages.push_back({rank_report::message::kind::announced, 1, 2, -1, true, ~uint64_t{0},
+                             65536, 3, 30, "tag_only"});
   report.transfers.push_back({1, true, 4, 9, 1 << 20, true});
-  report.devices.push_back({0, 29, 1000, 2, 1, 5, 100});
+  report.devices.push_back(
+      {0, 29, 1000, 2, 1, 5, 100, rank_report::device::arrivals::some, 1, 2, 3});
+  report.refused.push_back({12, 0, 1, 512, "retry_nomem", 7});
+  report.waiting.push_back({0, "put", 1, 8, "retry_lock", 9});
   report.queues.push_back({"", 17});
   report.engines.push_back({0, 7, "barrier"});
   report.failed.push_back(2);
@@ -48,10 +51,13 @@ TEST(RankReport, WhatIsNoReportIsRefused) {
   }
   EXPECT_FALSE(decode(bytes + '\0').ok());
   EXPECT_FALSE(decode("HTTP/1.1\n\n").ok());
-  EXPECT_FALSE(decode("lci-report 2" + bytes.substr(12)).ok());
+  EXPECT_FALSE(decode("lci-report 3" + bytes.substr(12)).ok());
   rank_report unknown_kind = example();
   unknown_kind.messages[0].what = static_cast<rank_report::message::kind>(3);
   EXPECT_FALSE(decode(encode(unknown_kind)).ok());
+  rank_report unknown_arrivals = example();
+  unknown_arrivals.devices[0].messages = static_cast<rank_report::device::arrivals>(3);
+  EXPECT_FALSE(decode(encode(unknown_arrivals)).ok());
 }
 
 TEST(RankReport, ListsAreCut) {

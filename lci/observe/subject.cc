@@ -51,6 +51,10 @@ registration::~registration() {
 
 void describe_all(rank_report* report) {
   for_each_of_rank([report](subject& each) { each.describe(report); });
+  for (rank_report::wait& wait : report->waits) {
+    wait.no_post_signals = wait.threshold > 0 && !report->has_unknown_objects &&
+                           report->named_objects.count(wait.object) == 0;
+  }
 }
 
 void tick_all() {
@@ -69,7 +73,7 @@ void add_message(rank_report* report, const rank_report::message& added) {
   for (rank_report::message& known : report->messages) {
     if (known.what != added.what || known.engine != added.engine ||
         known.collective != added.collective || known.peer != added.peer ||
-        known.any_tag != added.any_tag || known.tag != added.tag) {
+        known.any_tag != added.any_tag || known.tag != added.tag || known.policy != added.policy) {
       continue;
     }
     known.count += added.count;

@@ -47,7 +47,7 @@ class registration {
 };
 
 // Lists an object that is no subject itself, as a member of it, the last one. `T` has
-// describe(rank_report*), as a subject, and may have tick().
+// describe(rank_report*), as a subject, and may have tick() and overdue().
 template <class T>
 class listed final : private subject {
  public:
@@ -56,6 +56,9 @@ class listed final : private subject {
  private:
   void describe(rank_report* report) override { of_->describe(report); }
   void tick() override { tick_of(of_, 0); }
+  std::optional<rank_report::wait> overdue(std::chrono::milliseconds patience) override {
+    return overdue_of(of_, patience, 0);
+  }
 
   template <class U>
   static auto tick_of(U* of, int) -> decltype(of->tick()) {
@@ -63,6 +66,16 @@ class listed final : private subject {
   }
   template <class U>
   static void tick_of(U*, long) {}
+
+  template <class U>
+  static auto overdue_of(U* of, std::chrono::milliseconds patience, int)
+      -> decltype(of->overdue(patience)) {
+    return of->overdue(patience);
+  }
+  template <class U>
+  static std::optional<rank_report::wait> overdue_of(U*, std::chrono::milliseconds, long) {
+    return std::nullopt;
+  }
 
   T* const of_;
   const registration registration_;

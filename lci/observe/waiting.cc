@@ -5,8 +5,10 @@
 #include <unwind.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "lci/observe/call_site.h"
 #include "lci/observe/subject.h"
@@ -54,7 +56,12 @@ class thread_waits final : public subject {
   void describe(rank_report* report) override {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (size_t i = 0; i < depth_ && i < most_nested; ++i) {
-      add_entry(report, &report->waits, entry_of(waits_[i]));
+      const listed_wait& outer = waits_[i];
+      while (is_repeated(i)) ++i;
+      rank_report::wait entry = entry_of(waits_[i]);
+      entry.seconds = seconds_since(outer.since);
+      entry.place = outer.stack.caller();
+      add_entry(report, &report->waits, std::move(entry));
     }
   }
 
@@ -70,6 +77,13 @@ class thread_waits final : public subject {
   }
 
  private:
+  // Whether the next wait is nested in one of the same call, and says more.
+  bool is_repeated(size_t outer) const {
+    const size_t next = outer + 1;
+    return next < depth_ && next < most_nested &&
+           std::strcmp(waits_[outer].info.call, waits_[next].info.call) == 0;
+  }
+
   rank_report::wait entry_of(const listed_wait& one) const {
     rank_report::wait entry;
     entry.thread = thread_;
@@ -81,6 +95,10 @@ class thread_waits final : public subject {
     entry.size = one.info.size;
     entry.seconds = seconds_since(one.since);
     entry.place = one.stack.caller();
+    if (one.info.object != nullptr) {
+      entry.object = one.info.object;
+      one.info.read_signals(one.info.object, &entry);
+    }
     return entry;
   }
 

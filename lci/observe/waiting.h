@@ -18,6 +18,10 @@ struct wait_info {
   bool of_message = false;               // it waits for one message, described by:
   uint64_t tag = 0;
   uint64_t size = 0;  // bytes
+  // It waits for a synchronizer, which lives as long as the wait. read_signals() sets `signals` and
+  // `threshold` of a wait that is reported, while other threads signal the object.
+  const void* object = nullptr;
+  void (*read_signals)(const void* object, rank_report::wait* reported) = nullptr;
 };
 
 // While one lives, reports of the rank that the calling thread worked for when it first waited

@@ -45,6 +45,43 @@ TEST(Waiting, IsListedWhileItLives) {
   EXPECT_TRUE(waits().empty());
 }
 
+// The inner one says more.
+TEST(Waiting, NestedOnesOfOneCallAreListedOnce) {
+  const waiting outer({"call"});
+  const waiting inner({"call", rank_report::any_rank, 7});
+  ASSERT_EQ(waits().size(), 1u);
+  EXPECT_EQ(waits()[0].collective, 7u);
+}
+
+TEST(Waiting, ForASynchronizerSaysWhetherAPostSignalsIt) {
+  struct poster final : subject {
+    void describe(rank_report* report) override {
+      if (posts != nullptr) report->named_objects.insert(posts);
+      report->has_unknown_objects = has_others;
+    }
+    const int* posts = nullptr;
+    bool has_others = false;
+    const registration listed{this};
+  };
+  static const int synchronizer = 3;
+  wait_info info{"sync_wait"};
+  info.object = &synchronizer;
+  info.read_signals = [](const void* object, rank_report::wait* reported) {
+    reported->threshold = static_cast<uint64_t>(*static_cast<const int*>(object));
+    reported->signals = 2;
+  };
+  poster others;
+  const waiting waits_for_it(info);
+  EXPECT_EQ(waits()[0].threshold, 3u);
+  EXPECT_EQ(waits()[0].signals, 2u);
+  EXPECT_TRUE(waits()[0].no_post_signals);
+  others.has_others = true;
+  EXPECT_FALSE(waits()[0].no_post_signals);
+  others.has_others = false;
+  others.posts = &synchronizer;
+  EXPECT_FALSE(waits()[0].no_post_signals);
+}
+
 TEST(Waiting, OfAnotherThreadHasItsCaller) {
   std::atomic<bool> finished{false}, begun{false};
   std::thread other([&] { wait_in_program({"barrier"}, finished, begun); });
@@ -60,7 +97,9 @@ TEST(Waiting, OfAnotherThreadHasItsCaller) {
 
 TEST(Waiting, MoreThanAreListedMayBeNested) {
   std::vector<std::unique_ptr<waiting>> nested;
-  for (int i = 0; i < 10; ++i) nested.push_back(std::make_unique<waiting>(wait_info{"call"}));
+  for (int i = 0; i < 10; ++i) {
+    nested.push_back(std::make_unique<waiting>(wait_info{i % 2 == 0 ? "call" : "other"}));
+  }
   EXPECT_EQ(waits().size(), 4u);
   while (!nested.empty()) nested.pop_back();
   EXPECT_TRUE(waits().empty());

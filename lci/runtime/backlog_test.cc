@@ -28,7 +28,7 @@ TEST(Backlog, APushWakesASleepingThread) {
 
   sleeper.arm();
   EXPECT_FALSE(is_woken(sleeper));
-  waiting.push(net::op(), nullptr);
+  waiting.push(net::op(), nullptr, errorcode_t::retry_nomem);
   EXPECT_TRUE(is_woken(sleeper));
 
   sleeper.arm();
@@ -38,6 +38,32 @@ TEST(Backlog, APushWakesASleepingThread) {
   EXPECT_TRUE(is_woken(sleeper));
   EXPECT_EQ(waiting.size(), 2u);
   EXPECT_EQ(waiting.pushed(), 1u);
+}
+
+TEST(Backlog, ItsFirstOperationsAreReported) {
+  backlog waiting;
+  net::op put;
+  put.kind = net::op_kind::put;
+  put.rank = 3;
+  put.size = 8;
+  waiting.push(put, nullptr, errorcode_t::retry_lock);
+  net::op send;
+  send.size = 10;
+  const unsigned char header[6] = {};
+  send.header = header;
+  send.header_size = sizeof(header);
+  for (int i = 0; i < 10; ++i) waiting.push(send, nullptr, errorcode_t::retry_nomem);
+  observe::rank_report report;
+  waiting.describe(&report, 2);
+  ASSERT_EQ(report.waiting.size(), 4u);
+  EXPECT_EQ(report.waiting[0].device, 2u);
+  EXPECT_EQ(report.waiting[0].operation, "put");
+  EXPECT_EQ(report.waiting[0].peer, 3);
+  EXPECT_EQ(report.waiting[0].size, 8u);
+  EXPECT_EQ(report.waiting[0].answer, "retry_lock");
+  EXPECT_EQ(report.waiting[1].operation, "send");
+  EXPECT_EQ(report.waiting[1].size, 16u);
+  EXPECT_EQ(report.waiting[1].answer, "retry_nomem");
 }
 
 }  // namespace

@@ -109,6 +109,12 @@ const named_case cases[] = {
      [] { rank == 0 ? wait_for_message(lci::ANY_SOURCE, 7) : (send(0, 8, small), sleep_on()); }},
     {"nothing_for_any_source",
      [] { rank == 0 ? wait_for_message(lci::ANY_SOURCE, 7) : sleep_on(); }},
+    {"any_source_of_other_policy",
+     [] {
+       if (rank == 0) wait_for_message(lci::ANY_SOURCE, 7);
+       send(0, 7, small);  // under policy rank_tag, which a receive from any rank does not match
+       sleep_on();
+     }},
     {"any_tag", [] { rank == 0 ? wait_for_message(1, lci::ANY_TAG) : sleep_on(); }},
     {"other_policy",
      [] {
@@ -200,6 +206,12 @@ const named_case cases[] = {
        lci::comp_t sync = new_sync();
        post(posted_send(1, large, 5, sync));
      }},
+    {"finalize_with_a_large_message",
+     [] {
+       if (rank != 0) return;
+       lci::comp_t sync = new_sync();
+       post(posted_send(1, large, 5, sync));
+     }},
     {"unpolled_device",
      [] {
        lci::device_t second = lci::alloc_device_x().runtime(runtime)();
@@ -211,6 +223,44 @@ const named_case cases[] = {
        if (rank != 0) poll_on();
        post(posted_send(1, large, 5, sync).device(second));
        lci::sync_wait_x(sync, nullptr).runtime(runtime).device(second)();
+     }},
+    {"message_on_an_unpolled_device",
+     [] {
+       lci::device_t second = lci::alloc_device_x().runtime(runtime)();
+       lci::comp_t counter = lci::alloc_counter_x().runtime(runtime)();
+       const lci::rcomp_t rcomp = lci::register_rcomp_x(counter).runtime(runtime)();
+       barrier();
+       if (rank == 1) sleep_on();
+       post(lci::post_am_x(rank, small.data(), small.size(), lci::COMP_NULL_RETRY, rcomp)
+                .runtime(runtime)
+                .device(second));
+       wait_for_message(1, 7);  // the answer
+     }},
+    {"posts_without_progress",
+     [] {
+       lci::comp_t queue = lci::alloc_cq_x().runtime(runtime)();
+       const lci::rcomp_t rcomp = lci::register_rcomp_x(queue).runtime(runtime)();
+       barrier();
+       if (rank == 1) sleep_on();
+       const auto op = lci::post_am_x(1, small.data(), small.size(), lci::COMP_NULL_RETRY, rcomp)
+                           .runtime(runtime);
+       for (;;) {
+         while (op().is_retry()) {
+         }
+       }
+     }},
+    {"backlog_to_a_sleeper",
+     [] {
+       lci::comp_t counter = lci::alloc_counter_x().runtime(runtime)();
+       const lci::rcomp_t rcomp = lci::register_rcomp_x(counter).runtime(runtime)();
+       barrier();
+       if (rank == 1) sleep_on();
+       const auto op = lci::post_am_x(1, small.data(), small.size(), counter, rcomp)
+                           .runtime(runtime)
+                           .allow_retry(false);
+       // Until there is no room, which one refusal may not show.
+       for (int refused = 0; refused < 200;) refused = op().is_posted() ? refused + 1 : 0;
+       wait_for_message(1, 7);  // the answer
      }},
     // Collective operations.
     {"broadcast_without_root",
@@ -273,6 +323,13 @@ const named_case cases[] = {
        lci::comp_t sync = lci::alloc_sync_x().runtime(runtime).threshold(2)();
        lci::comp_signal_x(sync, lci::status_t(lci::errorcode_t::done)).runtime(runtime)();
        wait(sync);
+     }},
+    {"wait_after_done",
+     [] {
+       if (rank == 1) poll_on();
+       lci::comp_t sync = new_sync();
+       while (!posted_send(1, small, 5, sync)().is_done()) progress();
+       wait(sync);  // done signals nothing
      }},
     {"unpopped_queue",
      [] {

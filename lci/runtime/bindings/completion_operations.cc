@@ -190,7 +190,12 @@ void sync_wait_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(get_comp(), "sync_wait");
   device_impl_t* device =
       get_do_progress() ? rt::resolve(get_runtime(), get_device()).device : nullptr;
-  rt::wait_until(device, {"sync_wait"}, [sync] { return sync->ready(); });
+  if (!sync->ready()) {
+    observe::wait_info what = {"sync_wait"};
+    what.object = static_cast<const comp_impl_t*>(sync);
+    what.read_signals = &rt::synchronizer::read_signals;
+    rt::wait_until(device, what, [sync] { return sync->ready(); });
+  }
   sync->take(get_p_out());
 }
 

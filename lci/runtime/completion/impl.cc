@@ -53,6 +53,12 @@ bool synchronizer::ready() const {
   return filled_.load(std::memory_order_acquire) == threshold_;  // S3: pairs with S2
 }
 
+void synchronizer::read_signals(const void* sync, observe::rank_report::wait* reported) {
+  const auto& read = *static_cast<const synchronizer*>(static_cast<const comp_impl_t*>(sync));
+  reported->signals = static_cast<uint64_t>(read.filled_.load(std::memory_order_relaxed));
+  reported->threshold = static_cast<uint64_t>(read.threshold_);
+}
+
 void synchronizer::take(status_t* out) {
   if (out != nullptr) {
     for (int i = 0; i < threshold_; ++i) out[i] = statuses_[static_cast<size_t>(i)];

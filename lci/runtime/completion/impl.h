@@ -95,6 +95,8 @@ class alignas(64) synchronizer : public library_comp {
   ~synchronizer() override;
   void signal(status_t status) override;
   bool ready() const;
+  // For reports: see observe::wait_info.
+  static void read_signals(const void* sync, observe::rank_report::wait* reported);
   // Requires ready(). One thread at a time.
   void take(status_t* out);
 

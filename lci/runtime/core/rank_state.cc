@@ -68,6 +68,11 @@ std::vector<rcomp_t> rank_state::rcomps_of(const comp_impl_t& comp) const {
   return found;
 }
 
+void rank_state::add_rcomps(std::set<const void*>* to) {
+  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
+  for (rcomp_t each = 1; each < next_rcomp_; ++each) to->insert(rcomps_.get(each));
+}
+
 void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {
   throw_runtime_error(
       "rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,

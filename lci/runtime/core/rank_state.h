@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -82,6 +83,7 @@ class rank_state {
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
   // The names of the object. Looks at all that there are: not for fast paths.
   std::vector<rcomp_t> rcomps_of(const comp_impl_t& comp) const;
+  void add_rcomps(std::set<const void*>* to);
   // Throws std::runtime_error, naming the sender, if nothing is registered as `rcomp`.
   comp_impl_t* find_rcomp(rcomp_t rcomp, int sender) const {
     comp_impl_t* comp = rcomps_.get(rcomp);

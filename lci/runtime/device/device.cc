@@ -1,6 +1,7 @@
 #include "lci/runtime/device/device.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "lci/base/strings.h"
@@ -22,7 +23,8 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pool
       atomics(*this),
       raw(*net),
       engines_(engines),
-      counted_(counted) {
+      counted_(counted),
+      refusals_(static_cast<uint64_t>(attributes.uid)) {
   if (attr.alloc_default_endpoint) {
     endpoint_attr_t endpoint;
     endpoint.uid = next_endpoint_uid_++;
@@ -64,19 +66,52 @@ void device_impl_t::read(device_counters_t* out) const {
 }
 
 void device_impl_t::describe(observe::rank_report* report) {
+  using arrivals = observe::rank_report::device::arrivals;
   tick();
   observe::rank_report::device described;
   described.number = static_cast<uint64_t>(attr.uid);
   described.polls = polls_seen_;
-  described.seconds_unpolled = observe::coarse_clock::seconds() - polled_at_;
+  if (!is_polled_otherwise()) {
+    described.seconds_unpolled = observe::coarse_clock::seconds() - polled_at_;
+  }
+  if (described.is_unpolled()) {
+    const std::optional<bool> has_arrivals = net->has_arrivals();
+    described.messages = !has_arrivals   ? arrivals::unknown
+                         : *has_arrivals ? arrivals::some
+                                         : arrivals::none;
+  }
   described.backlog = backlog.size();
   described.transfers = rendezvous.open();
+  described.sends = eager.open();
+  described.puts_and_gets = rma.open();
+  described.atomics = atomics.open();
   packet_pool_counters_t pool;
   packets().read(&pool);
   described.packets_out = pool.in_use;
   described.packets = pool.packets;
   add_entry(report, &report->devices, described);
   rendezvous.describe(report, described.number);
+  backlog.describe(report, described.number);
+  if (const auto refused = refusals_.describe()) {
+    add_entry(report, &report->refused, *refused);
+  }
+  describe_objects(report);
+}
+
+// Other objects stand for the program's while operations are checked.
+void device_impl_t::describe_objects(observe::rank_report* report) {
+  state.add_rcomps(&report->named_objects);
+  if (!eager.idle() || !rma.idle() || !atomics.idle() || !backlog.empty() ||
+      state.has_pending_collectives() || state.checks() != nullptr) {
+    report->has_unknown_objects = true;
+  }
+}
+
+std::optional<observe::rank_report::wait> device_impl_t::overdue(
+    std::chrono::milliseconds patience) {
+  tick();
+  if (is_polled_otherwise()) return std::nullopt;
+  return refusals_.overdue(patience, observe::coarse_clock::seconds() - polled_at_);
 }
 
 void device_impl_t::report_failure(const char* call, int rank, std::string_view otherwise) const {

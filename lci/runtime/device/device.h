@@ -5,6 +5,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +16,11 @@
 #include "lci/base/poll_backoff.h"
 #include "lci/base/thread_counts.h"
 #include "lci/net/backend.h"
+#include "lci/observe/clock.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/device/progress_thread.h"
+#include "lci/runtime/device/refusals.h"
 #include "lci/runtime/matching/registry.h"
 #include "lci/runtime/protocol/atomics.h"
 #include "lci/runtime/protocol/eager.h"
@@ -63,6 +66,8 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
 
   // As progress_x, but never yields the processor: callers outside use rt::poll().
   progress_result_t progress();
+  // Whether threads poll it in ways that progress() does not count.
+  bool is_polled_otherwise() { return is_rail_ || raw.is_polled(); }
 
   // Gives the processor to other threads, as this thread's polls of this device and others say it
   // is time to. Not if the program guards the device with a lock, which it would hold meanwhile.
@@ -78,6 +83,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   // Devices that this one's progress and draining are of, too. Before any progress.
   void set_rails(const std::vector<std::unique_ptr<device_impl_t>>* rails) {
     if (rails->empty()) return;
+    for (const auto& each : *rails) each->is_rail_ = true;
     rails_ = rails;
     others_mask_ = 0;
   }
@@ -112,6 +118,9 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   // Sets the members of *out.
   void read(device_counters_t* out) const;
   void tick();
+  std::optional<observe::rank_report::wait> overdue(std::chrono::milliseconds patience);
+  // A thread has had many posts refused; this is the last one.
+  void note_refusal(int rank, size_t size, error_t answer) { refusals_.add(rank, size, answer); }
 
   int extra_endpoints() const { return extra_endpoints_.load(std::memory_order_acquire); }
 
@@ -142,7 +151,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   void handle_message(const net::completion& received);
 
   bool is_attended(const device_impl_t& shared);
-
+  void describe_objects(observe::rank_report* report);
   // When a thread's number of polls has none of these bits, progress is also made on rails, the shared
   // device, and collective operations.
   uint32_t others_mask_ = 63;
@@ -163,9 +172,12 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   alignas(64) std::atomic<uint32_t> shared_polls_{0};  // of shared_, when we last looked
   std::atomic<uint32_t> looks_skipped_{0};             // since then
   std::atomic<uint32_t> looks_to_skip_{0};
+  // Of another device, whose polls are also this one's.
+  std::atomic<bool> is_rail_{false};
   // Of the observer's thread.
   uint32_t polls_seen_ = 0;
-  uint32_t polled_at_ = 0;                                            // by observe::coarse_clock
+  uint32_t polled_at_ = observe::coarse_clock::seconds();
+  rt::refusals refusals_;
   alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // it uses all
   const observe::listed<device_impl_t> listed_{this};
 };

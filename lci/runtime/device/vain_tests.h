@@ -26,9 +26,11 @@ class vain_tests {
     if (__builtin_expect(--left_ == 0, 0)) count(/*takes_long=*/false);
   }
   // A post was refused. It may take long by itself, so the time since the last test does not show
-  // that the thread works in between.
-  void add_refused() {
-    if (--left_ == 0) count(/*takes_long=*/true);
+  // that the thread works in between. Returns true once in many times.
+  bool add_refused() {
+    if (--left_ != 0) return false;
+    count(/*takes_long=*/true);
+    return true;
   }
   // A test found something.
   void found() {

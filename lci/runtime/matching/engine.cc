@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -400,6 +401,14 @@ void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t t
   return std::visit([&](auto& entries) { return entries.insert(key, value, kind); }, *values_);
 }
 
+namespace {
+const char* name_of(matching_policy_t policy) {
+  static constexpr const char* names[] = {"none", "rank_only", "tag_only", "rank_tag"};
+  static_assert(std::size(names) == static_cast<size_t>(matching_policy_t::max));
+  return policy < matching_policy_t::max ? names[static_cast<size_t>(policy)] : "?";
+}
+}  // namespace
+
 void matching_engine::describe(observe::rank_report* report) {
   using entry_report = observe::rank_report::message;
   const uint64_t last = collectives_.load(std::memory_order_relaxed);
@@ -417,7 +426,10 @@ void matching_engine::describe(observe::rank_report* report) {
     entry_report described;
     described.engine = id;
     // The last number of a collective operation that its messages are of, counted from 1.
-    if (each.key.collective) described.collective = (each.key.tag >> 32) + 1;
+    if (each.key.collective) {
+      described.collective = (each.key.tag >> 32) + 1;
+      report->has_unknown_objects = true;
+    }
     described.count = 1;
     described.seconds = now - std::min(now, each.since);
     if (type == entry_type::recv) {
@@ -427,12 +439,15 @@ void matching_engine::describe(observe::rank_report* report) {
       described.any_tag = !each.key.has_tag();
       described.tag = each.key.tag;
       described.size = posted.size;
+      described.policy = name_of(each.key.policy);
+      report->named_objects.insert(posted.comp);
     } else {
       const auto& arrived = static_cast<const unexpected&>(each);
       described.what = arrived.eager ? entry_report::kind::arrived : entry_report::kind::announced;
       described.peer = arrived.announced.rank;
       described.tag = arrived.announced.tag;
       described.size = arrived.announced.size;
+      described.policy = name_of(each.key.policy);
     }
     observe::add_message(report, described);
   };

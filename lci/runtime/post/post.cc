@@ -38,9 +38,14 @@ status_t status_of(const post_args_t& args, error_t result) {
   return make_status(result, args.rank, args.local_buffer, args.size, args.tag, args.user_context);
 }
 
+[[gnu::noinline, gnu::cold]] void note_refusal(const post_args_t& args, error_t answer) {
+  device_impl_t* const device = resolve(args.runtime, args.device, args.endpoint).device;
+  device->note_refusal(args.rank, args.size, answer);
+}
+
 // The status of an operation that was not complete at once.
 inline status_t answer_open(const post_args_t& args, error_t result) {
-  if (result.is_retry()) thread_tests::own.add_refused();
+  if (result.is_retry() && thread_tests::own.add_refused()) note_refusal(args, result);
   return status_of(args, result);
 }
 

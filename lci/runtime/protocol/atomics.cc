@@ -70,7 +70,7 @@ error_t atomics::send(state* waiting, bool may_wait) {
   if (result.is_retry() && may_wait) {
     // The backlog copies the header, and the state keeps the rest.
     op.buffer = &waiting->request.operands;
-    host_.backlog.push(op, nullptr);
+    host_.backlog.push(op, nullptr, result);
     return errorcode_t::posted_backlog;
   }
   // If the state is no longer there, fail_peer has signaled: the operation counts as posted.

@@ -66,6 +66,7 @@ class atomics {
 
   // No operation waits for its target.
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
+  size_t open() const { return static_cast<size_t>(open_.load(std::memory_order_relaxed)); }
 
  private:
   struct state final : postponed {

@@ -1,20 +1,25 @@
 #include "lci/runtime/protocol/backlog.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 
+#include "lci/observe/clock.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/protocol/host.h"
 
 namespace lci::rt {
 
-void backlog::push(const net::op& operation, continuation* then) {
+void backlog::push(const net::op& operation, continuation* then, error_t answer) {
   pushed_.fetch_add(1, std::memory_order_relaxed);
-  append(operation, then);
+  append(operation, then, answer.errorcode, observe::coarse_clock::seconds());
 }
 
-void backlog::append(const net::op& operation, continuation* then) {
-  entry waiting{operation, {}, then};
+void backlog::append(const net::op& operation, continuation* then, errorcode_t answer,
+                     uint32_t since) {
+  entry waiting{operation, {}, then, answer, since};
   if (operation.header_size > 0) {
     std::memcpy(waiting.header, operation.header, operation.header_size);
   }
@@ -71,7 +76,7 @@ bool backlog::drain(protocol_host& host) {
     }
     const error_t result = host.try_submit(waiting.operation, waiting.then);
     if (result.is_retry()) {
-      append(waiting.operation, waiting.then);
+      append(waiting.operation, waiting.then, result.errorcode, waiting.since);
     } else {
       moved = true;
     }
@@ -102,6 +107,33 @@ bool backlog::begin_conversations(protocol_host& host, side of) {
     count(static_cast<size_t>(-1));
   }
   return true;
+}
+
+namespace {
+const char* name_of(net::op_kind kind) {
+  static constexpr const char* names[] = {"send", "put", "put with a notification", "get"};
+  static_assert(std::size(names) == static_cast<size_t>(net::op_kind::get) + 1);
+  return names[static_cast<size_t>(kind)];
+}
+}  // namespace
+
+void backlog::describe(observe::rank_report* report, uint64_t device) {
+  entry first[most_described];
+  size_t count = 0;
+  {
+    const std::lock_guard<ds::spinlock> guard(lock_);
+    for (; count < std::min(operations_, most_described); ++count) {
+      first[count] = entries_[(first_ + count) % entries_.size()];
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const net::op& operation = first[i].operation;
+    add_entry(report, &report->waiting,
+              observe::rank_report::backlogged{device, name_of(operation.kind), operation.rank,
+                                               operation.header_size + operation.size,
+                                               get_errorcode_str(first[i].answer),
+                                               observe::coarse_clock::seconds() - first[i].since});
+  }
 }
 
 }  // namespace lci::rt

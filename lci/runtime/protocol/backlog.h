@@ -11,6 +11,7 @@
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
+#include "lci/observe/rank_report.h"
 
 namespace lci::rt {
 
@@ -58,8 +59,8 @@ class backlog {
   // Sets the sleeper that a push wakes. Call it before any push; the sleeper outlives all pushes.
   void set_sleeper(base::wakeup* sleeper) { sleeper_ = sleeper; }
 
-  // Copies the operation with its header. `then` may be null.
-  void push(const net::op& operation, continuation* then);
+  // Copies the operation with its header. `then` may be null. `answer`: what the network has said.
+  void push(const net::op& operation, continuation* then, error_t answer);
 
   // The side whose tickets a conversation waits for.
   enum class side : size_t { sender, receiver };
@@ -69,13 +70,18 @@ class backlog {
   // Tries some of what waits. True if any of it left.
   bool drain(protocol_host& host);
 
+  // Adds the first operations. For the observer's thread.
+  void describe(observe::rank_report* report, uint64_t device);
+
  private:
   struct entry {
     net::op operation;
     alignas(8) unsigned char header[net::max_header_size];
     continuation* then;
+    errorcode_t answer;  // the last one
+    uint32_t since;      // by observe::coarse_clock
   };
-  void append(const net::op& operation, continuation* then);
+  void append(const net::op& operation, continuation* then, errorcode_t answer, uint32_t since);
   bool pop(entry* out);
   void grow();
   bool begin_conversations(protocol_host& host, side of);
@@ -84,6 +90,7 @@ class backlog {
 
   // A pass over more than this of each kind would keep progress from polling.
   static constexpr int max_posts_per_drain = 16;
+  static constexpr size_t most_described = 4;
 
   ds::spinlock lock_;
   // A ring. Its room stays, so that what waits now and then allocates only at first.

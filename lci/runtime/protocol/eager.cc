@@ -24,7 +24,7 @@ error_t eager::inject(const operation& outgoing, const envelope& with, bool may_
   waiting_state* state = waiting_pool_.make();
   state->of = this;
   state->outgoing = outgoing;
-  host_.backlog.push(op, state);
+  host_.backlog.push(op, state, result);
   return errorcode_t::posted_backlog;
 }
 
@@ -71,7 +71,7 @@ error_t eager::send_from_packet(const operation& outgoing, const envelope& with,
     op.context = static_cast<continuation*>(state);
     result = host_.net->post(op);
     if (result.is_retry() && may_wait) {
-      host_.backlog.push(op, state);
+      host_.backlog.push(op, state, result);
       result = errorcode_t::posted_backlog;
     }
   } catch (...) {

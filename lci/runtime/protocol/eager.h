@@ -45,6 +45,7 @@ class eager {
 
   // No packet is under way.
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
+  size_t open() const { return static_cast<size_t>(open_.load(std::memory_order_relaxed)); }
 
  private:
   // A message in the backlog.

@@ -62,7 +62,8 @@ error_t protocol_host::try_submit(net::op operation, continuation* then) {
 }
 
 void protocol_host::submit(const net::op& operation, continuation* then) {
-  if (try_submit(operation, then).is_retry()) backlog.push(operation, then);
+  const error_t result = try_submit(operation, then);
+  if (result.is_retry()) backlog.push(operation, then, result);
 }
 
 net::local_region protocol_host::region_of(const packet& packet) {

@@ -41,7 +41,7 @@ error_t pieces::post_rest(protocol_host& host, bool may_wait) {
     const error_t result = host.net->post(op);
     if (result.is_retry()) {
       if (first && !may_wait) return result;
-      host.backlog.push(op, this);
+      host.backlog.push(op, this, result);
       return errorcode_t::posted_backlog;
     }
     if (!result.is_done()) return result;

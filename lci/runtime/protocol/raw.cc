@@ -57,6 +57,7 @@ size_t raw_network::poll(net_status_t* out, size_t max) {
   size_t filled = 0;
   {
     const std::lock_guard<ds::spinlock> guard(lock_);
+    is_polled_ = true;
     for (; filled < max && !finished_.empty(); ++filled) {
       out[filled] = finished_.front();
       finished_.pop_front();

@@ -33,6 +33,11 @@ class raw_network {
   // its end is not reported; else it is, by poll.
   error_t post(net::op operation, packet* copy);
   size_t poll(net_status_t* out, size_t max);
+  // Whether poll() has been called.
+  bool is_polled() {
+    const std::lock_guard<ds::spinlock> guard(lock_);
+    return is_polled_;
+  }
   // All operations are complete, and poll has seen it.
   bool idle() const { return open_.load(std::memory_order_relaxed) == 0; }
 
@@ -50,6 +55,7 @@ class raw_network {
   ds::object_pool<operation> operations_;
   std::atomic<int64_t> open_{0};
   ds::spinlock lock_;
+  bool is_polled_ = false;             // guarded by lock_
   std::deque<receive> receives_;       // guarded by lock_
   std::deque<net_status_t> finished_;  // guarded by lock_: what was complete at once
 };

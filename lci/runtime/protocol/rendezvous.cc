@@ -24,6 +24,7 @@ void rendezvous::describe(observe::rank_report* report, uint64_t device) {
     described.tag = m.tag;
     described.size = m.size;
     described.collective = m.collective;
+    report->named_objects.insert(m.comp);
     add_entry(report, &report->transfers, described);
   };
   outgoing_.for_each([&](const outgoing_state& state) { add(state.whole, true); });
@@ -122,7 +123,7 @@ error_t rendezvous::announce_as(outgoing_state* state, message_kind kind, Header
   const error_t result = host_.try_submit(op, nullptr);
   const bool waits = result.is_retry() && may_wait;
   if (result.is_done() || result.is_posted() || waits) {
-    if (waits) host_.backlog.push(op, nullptr);
+    if (waits) host_.backlog.push(op, nullptr, result);
     // A rank may have failed before the state was there to be found.
     if (collective && host_.state.any_failed() && outgoing_.take(ticket, owner) != nullptr) {
       finish(state, errorcode_t::fatal);
@@ -293,7 +294,7 @@ bool rendezvous::answer(incoming_state* state) {
   const net::op op = control_op(rank, message_kind::rtr, header);
   const error_t result = host_.try_submit(op, nullptr);
   if (result.is_retry()) {
-    host_.backlog.push(op, nullptr);
+    host_.backlog.push(op, nullptr, result);
   }
   const bool failed =
       result.errorcode == errorcode_t::fatal || (collective && host_.state.any_failed());

@@ -16,6 +16,7 @@
 #define LCI_RUNTIME_PROTOCOL_RMA_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "lci/ds/object_pool.h"
@@ -90,6 +91,7 @@ class rma {
   void opened() { open_.fetch_add(1, std::memory_order_relaxed); }
   void closed() { open_.fetch_sub(1, std::memory_order_release); }
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
+  size_t open() const { return static_cast<size_t>(open_.load(std::memory_order_relaxed)); }
 
  private:
   struct state final : rma_transfer {
