@@ -6,9 +6,7 @@
 
 namespace lci::rt {
 
-void check_poll_answer(error_t answer) {
-  const errorcode_t code = answer.errorcode;
-  if (answer.is_done() || code == errorcode_t::retry || code == errorcode_t::retry_lock) return;
+void report_poll_answer(error_t answer) {
   static std::atomic<bool> said{false};
   if (said.exchange(true, std::memory_order_relaxed)) return;
   LCI_LOG(error, "a poll of the backend has answered ", answer.get_str(),

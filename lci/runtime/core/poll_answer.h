@@ -5,9 +5,15 @@
 
 namespace lci::rt {
 
-// Logs, once in a process, that a backend's poll has answered something other than done, retry and
-// retry_lock. The log line is all that shows why such a device makes no progress.
-[[gnu::noinline, gnu::cold]] void check_poll_answer(error_t answer);
+// Whether a backend's poll may answer so: done, retry or retry_lock.
+inline bool is_poll_answer(error_t answer) {
+  return answer.errorcode == errorcode_t::retry || answer.errorcode == errorcode_t::retry_lock ||
+         answer.is_done();
+}
+
+// Logs another answer, once in a process. The line is all that shows why such a device makes no
+// progress.
+[[gnu::noinline, gnu::cold]] void report_poll_answer(error_t answer);
 
 }  // namespace lci::rt
 

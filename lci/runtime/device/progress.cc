@@ -201,7 +201,7 @@ progress_result_t device_impl_t::progress() {
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
   if (count == 0) {
-    if (__builtin_expect(result.errorcode != errorcode_t::retry, 0)) rt::check_poll_answer(result);
+    if (__builtin_expect(!rt::is_poll_answer(result), 0)) rt::report_poll_answer(result);
     if (__builtin_expect(state.has_pending_collectives(), 0) && advance_collectives()) {
       return errorcode_t::done;
     }

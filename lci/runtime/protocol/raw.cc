@@ -66,7 +66,8 @@ size_t raw_network::poll(net_status_t* out, size_t max) {
   while (filled < max) {
     net::completion completions[batch_size];
     size_t count = 0;
-    check_poll_answer(device_.poll(completions, std::min(batch_size, max - filled), &count));
+    const error_t answer = device_.poll(completions, std::min(batch_size, max - filled), &count);
+    if (!is_poll_answer(answer)) report_poll_answer(answer);
     if (count == 0) break;
     for (size_t i = 0; i < count; ++i) {
       if (describe(completions[i], &out[filled])) ++filled;
