@@ -15,9 +15,12 @@ class operations_in_flight {
  public:
   // Collective: every rank opens memory.
   explicit operations_in_flight(rank_under_test& self)
-      : self_(self), exposed_(room), local_(room), ends_(most) {
-    const auto opened = self.network.register_memory(exposed_.data(), room);
-    const auto buffer = self.network.register_memory(local_.data(), room);
+      : self_(self),
+        exposed_(room * static_cast<size_t>(self.ranks)),
+        local_(2 * room),
+        ends_(most) {
+    const auto opened = self.network.register_memory(exposed_.data(), exposed_.size());
+    const auto buffer = self.network.register_memory(local_.data(), local_.size());
     EXPECT_TRUE(opened.ok() && buffer.ok());
     opened_ = *opened;
     buffer_ = *buffer;
@@ -57,17 +60,18 @@ class operations_in_flight {
     made.rank = rank;
     made.size = number / 4 % 2 == 0 ? 8 : room;
     made.size = std::min(made.size, made.kind == op_kind::send ? limits.max_send : limits.max_rma);
-    made.buffer = local_.data();
+    made.buffer = local_.data() + (made.kind == op_kind::get ? room : 0);
     made.local = buffer_;
     made.remote = keys_[static_cast<size_t>(rank)];
+    made.remote_offset = room * static_cast<size_t>(self_.rank);
     made.context = &ends_[number];
     return made;
   }
 
   rank_under_test& self_;
-  std::vector<unsigned char> exposed_;
-  std::vector<unsigned char> local_;
-  std::vector<int> ends_;  // by operation: how many completions it had
+  std::vector<unsigned char> exposed_;  // a part for each rank
+  std::vector<unsigned char> local_;    // what is sent and put, then what is got
+  std::vector<int> ends_;               // by operation: how many completions it had
   local_region opened_;
   local_region buffer_;
   std::vector<remote_region> keys_;
