@@ -25,6 +25,8 @@ struct backend_under_test {
   device_attr_t device = {};
   bool connects_late = false;  // the first post to a rank succeeds only after both have polled
   bool notifies = false;       // a device that sleeps has descriptors that show every arrival
+  // The network may use the memory of an operation after it has failed, against the contract.
+  bool uses_memory_late = false;
 };
 
 // One rank of a test.
