@@ -84,6 +84,12 @@ base::StatusOr<std::vector<std::string>> exchange_and_answer(
                   status.ok() ? base::StatusOr<std::string>(answer()) : status);
 }
 
+base::Status check_for_loss(boot::bootstrap& boot) {
+  const std::optional<int> lost = boot.first_lost();
+  if (!lost) return base::OkStatus();
+  return base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
+}
+
 namespace {
 
 // Waits for `key` in short waits that grow, so that many ranks do not keep the store busy.
@@ -102,9 +108,7 @@ base::StatusOr<std::string> get_while(boot::bootstrap& boot, std::string_view ke
     base::Status trouble = meanwhile();
     if (const auto now = std::chrono::steady_clock::now(); trouble.ok() && now > next_look) {
       next_look = now + look_period;
-      if (const std::optional<int> lost = boot.first_lost()) {
-        trouble = base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
-      }
+      trouble = check_for_loss(boot);
     }
     if (!trouble.ok()) {
       // A rank that has all that it waited for may have ended by now.

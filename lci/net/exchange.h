@@ -34,6 +34,10 @@ base::StatusOr<std::vector<std::string>> exchange_and_answer(
     const std::function<base::Status(int rank, const std::string& value)>& accept,
     const std::function<std::string()>& answer);
 
+// Aborted, naming the rank, if the job has lost one. For loops that wait for other ranks, now and
+// then: it may ask a server.
+base::Status check_for_loss(boot::bootstrap& boot);
+
 // As agree(), for ranks that need each other to make progress until all have agreed: `meanwhile` is
 // called again and again, and may still find an error. Uses bootstrap::get alone. A thread for it
 // would make the program one that has threads, in which the C library's locks and system calls take

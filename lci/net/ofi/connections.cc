@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <string_view>
 
 #include "lci/base/backoff.h"
@@ -144,9 +143,7 @@ base::Status connections::exchange_greetings(boot::bootstrap& boot) {
     if (now > deadline) return base::DeadlineExceededError(unreachable(missing.last, ""));
     if (now <= next_look) continue;
     next_look += look_period;
-    if (const std::optional<int> lost = boot.first_lost()) {
-      return base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
-    }
+    if (base::Status lost = check_for_loss(boot); !lost.ok()) return lost;
   }
   return base::OkStatus();
 }

@@ -17,7 +17,6 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
-#include "lci/net/shm/descriptor_passing.h"
 #include "lci/net/shm/device.h"
 #include "lci/net/shm/host.h"
 
@@ -228,14 +227,11 @@ std::string shm_context::list_limits() const {
     char& byte = bits[set * bytes + static_cast<size_t>(r) / 8];
     byte = static_cast<char>(byte | 1 << r % 8);
   };
-  bool any = false;
   for (int r = 0; r < size(); ++r) {
-    const bool unreached = rank_at(r).access == reach::target_copies;
-    if (unreached) add(0, r);
+    if (rank_at(r).access == reach::target_copies) add(0, r);
     if (rank_at(r).is_hidden) add(1, r);
-    any |= unreached || rank_at(r).is_hidden;
   }
-  return any ? bits : "";
+  return bits.find_first_not_of('\0') == bits.npos ? "" : bits;
 }
 
 // A rank that copies may ask the other one to copy a part, so either both copy or none does. And
@@ -270,9 +266,8 @@ base::Status shm_context::pass_directories() {
   });
 }
 
-base::Status shm_context::pass(
-    std::string_view name, const std::vector<int>& own,
-    const std::function<base::Status(int rank, const std::vector<int>& given)>& accept) {
+base::Status shm_context::pass(std::string_view name, const std::vector<int>& own,
+                               const accept_descriptors& accept) {
   if (!any_hidden_) return base::OkStatus();
   std::vector<int> hidden;
   for (int r = 0; r < size(); ++r) {

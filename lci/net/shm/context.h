@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 #include "lci/net/backend.h"
+#include "lci/net/shm/descriptor_passing.h"
 #include "lci/net/shm/distance.h"
 #include "lci/net/shm/heap.h"
 #include "lci/net/shm/regions.h"
@@ -123,9 +123,8 @@ class shm_context final : public context {
   bool any_target_copies() const;
   // Collective, as pass_descriptors() among the ranks that are hidden from each other. Does nothing
   // if there are none, as is usual.
-  base::Status pass(
-      std::string_view name, const std::vector<int>& own,
-      const std::function<base::Status(int rank, const std::vector<int>& given)>& accept);
+  base::Status pass(std::string_view name, const std::vector<int>& own,
+                    const accept_descriptors& accept);
   // Why something failed that concerns a rank: Aborted, which the job then knows, if its process
   // has ended; else as `failure`, naming the rank.
   base::Status reason(int rank, const base::Status& failure) const;

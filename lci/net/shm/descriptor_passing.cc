@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -46,8 +45,9 @@ struct descriptors {
 
 class passing {
  public:
-  passing(boot::bootstrap& boot, const std::vector<int>& own, const std::vector<int>& partners)
-      : boot_(boot), own_(own), unsent_(partners), awaited_(partners) {}
+  passing(boot::bootstrap& boot, const std::vector<int>& own, const std::vector<int>& partners,
+          const accept_descriptors& accept)
+      : boot_(boot), own_(own), accept_(accept), unsent_(partners), awaited_(partners) {}
   ~passing() {
     if (socket_ >= 0) ::close(socket_);
   }
@@ -56,9 +56,7 @@ class passing {
 
   // How the other ranks reach this one.
   base::StatusOr<std::string> introduce();
-  base::Status run(
-      const std::vector<std::string>& introductions,
-      const std::function<base::Status(int rank, const std::vector<int>& given)>& accept);
+  base::Status run(const std::vector<std::string>& introductions);
 
  private:
   struct partner {
@@ -70,8 +68,7 @@ class passing {
   // Whether there is nothing left to send to the rank.
   bool send(int rank);
   // False: there is no letter.
-  bool receive(const std::function<base::Status(int rank, const std::vector<int>& given)>& accept);
-  base::Status look_for_loss() const;
+  bool receive();
 
   // The first error counts, and the others are served nevertheless: they would wait for this rank.
   void note(int rank, const base::Status& status) {
@@ -88,6 +85,7 @@ class passing {
 
   boot::bootstrap& boot_;
   const std::vector<int>& own_;
+  const accept_descriptors& accept_;
   int socket_ = -1;
   uint64_t token_ = 0;
   std::map<int, partner> partners_;
@@ -162,8 +160,7 @@ bool passing::send(int rank) {
   }
 }
 
-bool passing::receive(
-    const std::function<base::Status(int rank, const std::vector<int>& given)>& accept) {
+bool passing::receive() {
   letter text = {};
   iovec bytes = {&text, sizeof(text)};
   alignas(cmsghdr) char control[CMSG_SPACE(max_passed_descriptors * sizeof(int))] = {};
@@ -193,19 +190,11 @@ bool passing::receive(
                         "its descriptors find no room in this process; raise ulimit -n"));
     return true;
   }
-  note(text.rank, accept(text.rank, given.all));
+  note(text.rank, accept_(text.rank, given.all));
   return true;
 }
 
-base::Status passing::look_for_loss() const {
-  const std::optional<int> lost = boot_.first_lost();
-  if (!lost) return base::OkStatus();
-  return base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
-}
-
-base::Status passing::run(
-    const std::vector<std::string>& introductions,
-    const std::function<base::Status(int rank, const std::vector<int>& given)>& accept) {
+base::Status passing::run(const std::vector<std::string>& introductions) {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds look_period{200};
   // Until the queue of a partner may have room: the kernel notifies nobody.
@@ -220,13 +209,13 @@ base::Status passing::run(
   while (!unsent_.empty() || !awaited_.empty()) {
     unsent_.erase(std::remove_if(unsent_.begin(), unsent_.end(), [&](int r) { return send(r); }),
                   unsent_.end());
-    if (receive(accept)) continue;
+    if (receive()) continue;
     if (unsent_.empty() && awaited_.empty()) break;
     pollfd watch = {socket_, POLLIN, 0};
     ::poll(&watch, 1, unsent_.empty() ? wait_period_ms : retry_period_ms);
     if (clock::now() < next_look) continue;
     next_look = clock::now() + look_period;
-    if (base::Status lost = look_for_loss(); !lost.ok()) return lost;
+    if (base::Status lost = check_for_loss(boot_); !lost.ok()) return lost;
     if (clock::now() > deadline) {
       return base::DeadlineExceededError(base::StrCat(
           base::rank_list(awaited_.empty() ? unsent_ : awaited_), " passed no descriptors to rank ",
@@ -238,15 +227,14 @@ base::Status passing::run(
 
 }  // namespace
 
-base::Status pass_descriptors(
-    boot::bootstrap& boot, std::string_view name, const std::vector<int>& own,
-    const std::vector<int>& partners,
-    const std::function<base::Status(int rank, const std::vector<int>& given)>& accept) {
+base::Status pass_descriptors(boot::bootstrap& boot, std::string_view name,
+                              const std::vector<int>& own, const std::vector<int>& partners,
+                              const accept_descriptors& accept) {
   LCI_CHECK(!own.empty() && own.size() <= max_passed_descriptors, own.size(), " descriptors");
-  passing step(boot, own, partners);
+  passing step(boot, own, partners, accept);
   const auto introductions = exchange(boot, name, step.introduce());
   if (!introductions.ok()) return introductions.status();
-  return agree(boot, base::StrCat(name, "-passed"), step.run(*introductions, accept));
+  return agree(boot, base::StrCat(name, "-passed"), step.run(*introductions));
 }
 
 }  // namespace lci::net::shm

@@ -17,6 +17,8 @@ namespace lci::net::shm {
 
 constexpr size_t max_passed_descriptors = 2;
 
+using accept_descriptors = std::function<base::Status(int rank, const std::vector<int>& given)>;
+
 // A step of the start that all ranks take, those without partners too. Gives copies of `own`, which
 // are up to max_passed_descriptors and stay the caller's, to each of `partners`, which have this
 // rank among theirs. Calls accept(rank, given) once for each partner, in any order, with copies of
@@ -26,10 +28,9 @@ constexpr size_t max_passed_descriptors = 2;
 // (SCM_RIGHTS), so ranks in different ones cannot pass any: an error that says so. An error of one
 // rank is an error of all ranks. Aborted: a rank is lost. DeadlineExceeded: a partner has given
 // nothing within bootstrap::default_timeout().
-base::Status pass_descriptors(
-    boot::bootstrap& boot, std::string_view name, const std::vector<int>& own,
-    const std::vector<int>& partners,
-    const std::function<base::Status(int rank, const std::vector<int>& given)>& accept);
+base::Status pass_descriptors(boot::bootstrap& boot, std::string_view name,
+                              const std::vector<int>& own, const std::vector<int>& partners,
+                              const accept_descriptors& accept);
 
 }  // namespace lci::net::shm
 

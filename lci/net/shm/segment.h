@@ -13,10 +13,10 @@ namespace lci::net::shm {
 base::StatusOr<uint64_t> make_token();
 
 // Memory that other processes can map: those of the same user, while they know our process number
-// and file descriptor, and those that have been passed the descriptor. It is an anonymous file (memfd): it has no name that could stay behind or meet that
-// of another job, is not bounded by the size of /dev/shm (so that a full one can't kill a process
-// that touches it), and is gone when the last process that maps it is gone, however that one ends.
-// It is sealed: no peer can shrink it under us. Page 0 begins with a segment_header.
+// and file descriptor, and those that have been passed the descriptor. It is an anonymous file
+// (memfd): it has no name that could stay behind or meet that of another job, is not bounded by the
+// size of /dev/shm (so that a full one can't kill a process that touches it), and is gone when the
+// last process that maps it is gone, however that one ends. It is sealed: no peer can shrink it under us. Page 0 begins with a segment_header.
 //
 // Movable; unmaps and closes when destroyed. Thread safety: that of a plain value.
 class segment {

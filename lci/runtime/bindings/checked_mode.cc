@@ -140,10 +140,11 @@ void check_unused(const comp_impl_t& comp) {
 void check_unregistered(const comp_impl_t& comp, runtime_t runtime) {
   if (runtime.is_empty()) runtime = global_runtime();
   if (runtime.is_empty()) return;
-  for (const rcomp_t each : runtime.p_impl->rcomps_of(comp)) {
-    LCI_LOG(warn, "free_comp: completion object \"", comp.attr.name, "\" is registered as ", each,
+  for (const auto& [name, registered] : runtime.p_impl->list_rcomps()) {
+    if (registered != &comp) continue;
+    LCI_LOG(warn, "free_comp: completion object \"", comp.attr.name, "\" is registered as ", name,
             ", and a message for it would use freed memory; call deregister_rcomp before");
-    runtime.p_impl->set_rcomp(each, nullptr);
+    runtime.p_impl->set_rcomp(name, nullptr);
   }
 }
 

@@ -59,18 +59,13 @@ void rank_state::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   rcomps_.set(rcomp, comp);
 }
 
-std::vector<rcomp_t> rank_state::rcomps_of(const comp_impl_t& comp) const {
+std::vector<std::pair<rcomp_t, comp_impl_t*>> rank_state::list_rcomps() const {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
-  std::vector<rcomp_t> found;
+  std::vector<std::pair<rcomp_t, comp_impl_t*>> found;
   for (rcomp_t each = 1; each < next_rcomp_; ++each) {
-    if (rcomps_.get(each) == &comp) found.push_back(each);
+    if (comp_impl_t* const comp = rcomps_.get(each)) found.emplace_back(each, comp);
   }
   return found;
-}
-
-void rank_state::add_rcomps(std::set<const void*>* to) {
-  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
-  for (rcomp_t each = 1; each < next_rcomp_; ++each) to->insert(rcomps_.get(each));
 }
 
 void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -81,9 +81,8 @@ class rank_state {
   rcomp_t reserve_rcomps(rcomp_t n);
   // `comp` null: the name means nothing from now on.
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
-  // The names of the object. Looks at all that there are: not for fast paths.
-  std::vector<rcomp_t> rcomps_of(const comp_impl_t& comp) const;
-  void add_rcomps(std::set<const void*>* to);
+  // All objects with their names. Not for fast paths.
+  std::vector<std::pair<rcomp_t, comp_impl_t*>> list_rcomps() const;
   // Throws std::runtime_error, naming the sender, if nothing is registered as `rcomp`.
   comp_impl_t* find_rcomp(rcomp_t rcomp, int sender) const {
     comp_impl_t* comp = rcomps_.get(rcomp);
