@@ -82,7 +82,7 @@ base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot
       [&] { return made->list_limits(); });
   if (!met.ok()) return met.status();
   for (int r = 0; r < boot.size(); ++r) made->take_limits(r, (*met)[static_cast<size_t>(r)]);
-  if (base::Status passed = made->pass_directories(); !passed.ok()) return passed;
+  if (base::Status shared = made->share_reserves(); !shared.ok()) return shared;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
@@ -162,7 +162,7 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   const base::StatusOr<reach> found = find_reach(p, theirs);
   if (!found.ok()) return reason(other, found.status());
   p.access = other == rank() ? reach::here : *found;
-  if (other == rank() || p.is_hidden) return base::OkStatus();
+  if (other == rank()) return base::OkStatus();
   if (p.pid != local_.pid) {
     p.views = std::make_unique<heap_views>();
     p.views->attach(theirs.proc_pid, theirs.directory.token);
@@ -241,27 +241,65 @@ void shm_context::take_limits(int other, std::string_view bits) {
   const std::string_view unreached = bits.substr(0, bits.size() / 2);
   const std::string_view hidden = bits.substr(bits.size() / 2);
   if (has_rank(unreached, rank()) && p.access == reach::kernel) p.access = reach::target_copies;
-  if (has_rank(hidden, rank())) {
-    p.is_hidden = true;
-    p.views = nullptr;
-  }
+  if (has_rank(hidden, rank())) p.is_hidden = true;
   any_hidden_ |= hidden.find_first_not_of('\0') != hidden.npos;
+}
+
+base::StatusOr<std::string> shm_context::offer_reserve() {
+  if (base::Status made = heap_.make_reserve(reserve_bytes(size())); !made.ok()) return made;
+  const segment& own = *heap_.reserve();
+  const reserve_offer offer = {reinterpret_cast<uintptr_t>(own.data()), own.size(), own.name()};
+  return std::string(reinterpret_cast<const char*>(&offer), sizeof(offer));
+}
+
+base::Status shm_context::accept_reserve(int other, const std::string& bytes) {
+  peer& p = peers_[static_cast<size_t>(other)];
+  reserve_offer& offer = reserves_[static_cast<size_t>(other)];
+  if (bytes.size() != sizeof(offer)) {
+    return base::InternalError(base::StrCat("rank ", other, " offers no reserve"));
+  }
+  std::memcpy(&offer, bytes.data(), sizeof(offer));
+  if (other == rank() || p.is_hidden) return base::OkStatus();
+  if (p.thread_views != nullptr) {
+    p.thread_views->attach(p.thread_views->of_thread()->reserve(), offer.address);
+    return base::OkStatus();
+  }
+  base::StatusOr<segment> view =
+      segment::open(p.process.pid, offer.segment, offer.bytes, /*writable=*/true);
+  if (!view.ok()) return reason(other, view.status());
+  p.views->attach(std::make_shared<segment>(*std::move(view)), offer.address);
+  return base::OkStatus();
+}
+
+base::Status shm_context::share_reserves() {
+  if (!any_hidden_) return base::OkStatus();
+  reserves_.resize(static_cast<size_t>(size()));
+  base::Status met = exchange_and_accept(
+      boot_, "shm-reserves", offer_reserve(),
+      [this](int r, const std::string& value) { return accept_reserve(r, value); });
+  return met.ok() ? pass_directories() : met;
 }
 
 base::Status shm_context::pass_directories() {
   // The pidfd shows the end of a process that has no number in another PID namespace.
-  std::vector<int> own = {own_directory_.name().descriptor};
+  std::vector<int> own = {own_directory_.name().descriptor, heap_.reserve()->name().descriptor};
   if (const int self = rank_at(rank()).pidfd; self >= 0) own.push_back(self);
   return pass("shm-directories", own, [&](int r, const std::vector<int>& given) {
     peer& p = peers_[static_cast<size_t>(r)];
     LCI_LOG(
         info, "shm: rank ", r, " passes its descriptors, since ",
         p.pid == 0 ? "it has another PID namespace" : "its memory can't be opened through /proc");
-    if (p.pidfd < 0 && given.size() > 1) p.pidfd = fcntl(given[1], F_DUPFD_CLOEXEC, 0);
-    base::StatusOr<segment> view =
+    if (given.size() < 2) return base::InternalError("it passes no reserve");
+    if (p.pidfd < 0 && given.size() > 2) p.pidfd = fcntl(given[2], F_DUPFD_CLOEXEC, 0);
+    base::StatusOr<segment> directory =
         segment::adopt(given[0], p.directory_token, directory_bytes, /*writable=*/false);
-    if (!view.ok()) return view.status();
-    p.directory = *std::move(view);
+    if (!directory.ok()) return directory.status();
+    p.directory = *std::move(directory);
+    const reserve_offer& offer = reserves_[static_cast<size_t>(r)];
+    base::StatusOr<segment> reserve =
+        segment::adopt(given[1], offer.segment.token, offer.bytes, /*writable=*/true);
+    if (!reserve.ok()) return reserve.status();
+    p.views->attach(std::make_shared<segment>(*std::move(reserve)), offer.address);
     return base::OkStatus();
   });
 }
@@ -322,7 +360,7 @@ void* shm_context::map_memory(int rank, remote_region region, size_t size) {
   if (rank == this->rank()) return reinterpret_cast<void*>(static_cast<uintptr_t>(found.address));
   heap_views* const views = owner.views != nullptr ? owner.views.get() : owner.thread_views.get();
   if (views == nullptr) return nullptr;
-  unsigned char* const block = views->find(found.backing);
+  unsigned char* const block = views->find(found.backing, found.address - found.offset);
   return block == nullptr ? nullptr : block + found.offset;
 }
 

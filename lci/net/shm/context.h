@@ -46,10 +46,10 @@ class peer {
   // Where the bytes are in our own addresses; null if they aren't.
   unsigned char* mapped(const open_bytes& bytes) const {
     if (bytes.backing == 0 || views == nullptr) return nullptr;
-    unsigned char* data = views->find(bytes.backing);
+    unsigned char* data = views->find(bytes.backing, bytes.address - bytes.offset);
     return data == nullptr ? nullptr : data + bytes.offset;
   }
-  // The same, but null if mapped() never was asked for that segment: makes no call.
+  // The same, but null if mapped() never was asked for that block: makes no call.
   unsigned char* mapped_before(const open_bytes& bytes) const {
     if (bytes.backing == 0 || views == nullptr) return nullptr;
     unsigned char* const data = views->find_known(bytes.backing);
@@ -68,8 +68,7 @@ class peer {
   reach access = reach::here;
   segment directory;  // read-only view of its registrations
   uint64_t directory_token = 0;
-  // The segments of its heap that we have mapped. Null for ourselves, threads of our process and
-  // hidden ranks.
+  // The blocks of its heap that we have mapped. Null for ourselves and threads of our process.
   std::unique_ptr<heap_views> views;
   // For map_memory, of a thread of our process: its own mapping ends with its own context.
   std::unique_ptr<heap_views> thread_views;
@@ -98,9 +97,7 @@ class shm_context final : public context {
   void deregister_memory(local_region region) override { close(region); }
   base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
-  // Memory is allocated at any time, when ranks that are hidden from each other do not meet.
-  bool maps_memory() const override { return !any_hidden_; }
-  bool maps_memory_of(int rank) const override { return !rank_at(rank).is_hidden; }
+  bool maps_memory() const override { return true; }
   void* map_memory(int rank, remote_region region, size_t size) override;
   distance_mode assumed_distance() const { return assumed_distance_; }
   bool reaches_memory(int rank) const override {
@@ -145,6 +142,11 @@ class shm_context final : public context {
   // What this rank may not do to others, and what another one may not.
   std::string list_limits() const;
   void take_limits(int other, std::string_view bits);
+  // Collective, if ranks are hidden from each other. Memory is allocated at any time, when these do
+  // not meet, so they get the reserves of each other's heaps now.
+  base::Status share_reserves();
+  base::StatusOr<std::string> offer_reserve();
+  base::Status accept_reserve(int other, const std::string& bytes);
   base::Status pass_directories();
 
   boot::bootstrap& boot_;
@@ -152,6 +154,7 @@ class shm_context final : public context {
   segment own_directory_;
   introduction local_ = {};
   segment_heap heap_;
+  std::vector<reserve_offer> reserves_;  // by rank; empty: nobody is hidden
   region_table regions_;
   base::aligned_array<peer> peers_;  // by rank
   bool any_hidden_ = false;          // some rank from some other: equal on all ranks

@@ -15,7 +15,7 @@
 
 namespace lci::net::shm {
 
-constexpr size_t max_passed_descriptors = 2;
+constexpr size_t max_passed_descriptors = 3;
 
 using accept_descriptors = std::function<base::Status(int rank, const std::vector<int>& given)>;
 

@@ -20,8 +20,8 @@ namespace lci::net::shm {
 // Bytes that a rank has opened.
 struct open_bytes {
   uint64_t address = 0;  // in the process of its owner
-  uint64_t backing = 0;  // 0, or the segment of the owner's heap that they are in
-  uint64_t offset = 0;   // then: from the segment's second page
+  uint64_t backing = 0;  // 0, or the block of the owner's heap that they are in
+  uint64_t offset = 0;   // from the beginning of the registration, and of that block
   uint64_t length = 0;   // of the whole registration
 };
 
@@ -100,7 +100,7 @@ class region_table {
   // random, so that keys of other ranks and of earlier jobs are not taken for this rank's.
   void attach(region_slot* slots, uint64_t first_key);
 
-  // `backing`: the segment that begins with `address`, if the memory is from the heap.
+  // `backing`: the block that begins with `address`, if the memory is from the heap.
   base::StatusOr<local_region> open(const void* address, size_t size, uint64_t backing = 0);
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);

@@ -49,9 +49,9 @@ void segment::close_descriptor() {
   fd_ = -1;
 }
 
-bool segment::discard(size_t begin) {
+bool segment::discard(size_t begin, size_t bytes) {
   return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
-                   static_cast<off_t>(size_ - begin)) == 0;
+                   static_cast<off_t>(bytes)) == 0;
 }
 
 base::Status segment::map(int descriptor, size_t bytes, bool writable) {

@@ -16,7 +16,8 @@ base::StatusOr<uint64_t> make_token();
 // and file descriptor, and those that have been passed the descriptor. It is an anonymous file
 // (memfd): it has no name that could stay behind or meet that of another job, is not bounded by the
 // size of /dev/shm (so that a full one can't kill a process that touches it), and is gone when the
-// last process that maps it is gone, however that one ends. It is sealed: no peer can shrink it under us. Page 0 begins with a segment_header.
+// last process that maps it is gone, however that one ends. It is sealed: no peer can shrink it
+// under us. Page 0 begins with a segment_header.
 //
 // Movable; unmaps and closes when destroyed. Thread safety: that of a plain value.
 class segment {
@@ -44,9 +45,9 @@ class segment {
   // Ends the possibility for others to open it. Existing mappings stay.
   void close_descriptor();
 
-  // Makes everything from byte `begin`, a multiple of a page, zero again, for all who map it, and
-  // gives the memory back. Needs the descriptor. False if the system refuses.
-  bool discard(size_t begin);
+  // Makes these bytes, which are whole pages, zero again, for all who map them, and gives the memory
+  // back. Needs the descriptor. False if the system refuses.
+  bool discard(size_t begin, size_t bytes);
 
   unsigned char* data() const { return data_; }
   size_t size() const { return size_; }

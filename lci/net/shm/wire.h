@@ -35,7 +35,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c6369736830000c;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c6369736830000d;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -189,22 +189,24 @@ struct region_slot {
   std::atomic<uint64_t> key;  // 0: closed. Never given twice by a rank, and begins at random
   std::atomic<uint64_t> base;
   std::atomic<uint64_t> size;
-  std::atomic<uint64_t> backing;  // 0, or the segment whose second page `base` is
+  std::atomic<uint64_t> backing;  // 0, or the block of the heap that begins at `base`
 };
 static_assert(sizeof(region_slot) == 32);
 
-// A segment of a rank's heap: its file descriptor there, plus one, and its pages but the first.
-constexpr int backing_descriptor_bits = 24;
-constexpr int32_t max_backing_descriptor = (int32_t{1} << backing_descriptor_bits) - 1;
-constexpr uint64_t max_backing_pages = uint64_t{1} << (63 - backing_descriptor_bits);
+// A block of a rank's heap: its number, plus one, and its pages. The number is that of the file
+// descriptor of the segment that the block has for itself, behind the first page; in a heap with a
+// reserve, the blocks are counted.
+constexpr int backing_number_bits = 24;
+constexpr int32_t max_backing_number = (int32_t{1} << backing_number_bits) - 1;
+constexpr uint64_t max_backing_pages = uint64_t{1} << (63 - backing_number_bits);
 
-constexpr uint64_t make_backing(int32_t descriptor, uint64_t pages) {
-  return pages << backing_descriptor_bits | (static_cast<uint64_t>(descriptor) + 1);
+constexpr uint64_t make_backing(int32_t number, uint64_t pages) {
+  return pages << backing_number_bits | (static_cast<uint64_t>(number) + 1);
 }
-constexpr int32_t descriptor_of(uint64_t backing) {
-  return static_cast<int32_t>(backing & max_backing_descriptor) - 1;
+constexpr int32_t number_of(uint64_t backing) {
+  return static_cast<int32_t>(backing & max_backing_number) - 1;
 }
-constexpr uint64_t pages_of(uint64_t backing) { return backing >> backing_descriptor_bits; }
+constexpr uint64_t pages_of(uint64_t backing) { return backing >> backing_number_bits; }
 
 constexpr size_t directory_capacity = size_t{1} << 16;
 static_assert(directory_capacity == size_t{1} << inline_put_imm_offset_shift);
@@ -234,6 +236,13 @@ struct introduction {
   segment_name directory;
 };
 static_assert(sizeof(introduction) == 88);
+
+// Told when a context is made and ranks are hidden from each other.
+struct reserve_offer {
+  uint64_t address;  // of its first byte, in the process of its owner
+  uint64_t bytes;
+  segment_name segment;
+};
 
 // Told when a device is made.
 struct mailbox_offer {
