@@ -138,9 +138,12 @@ void arena::note_finished(uint64_t number) {
 }
 
 void arena::publish_finished(uint64_t number) {
-  if (paths_.awaits_kernel() && joined() == join_state::readable) {
-    // A rank that looks up the path of this operation has seen a greater number than published_.
-    paths_.allow_kernel(published_ + areas + 1);
+  if (paths_.awaits_ranks()) {
+    const join_state all = joined();
+    if (all == join_state::mapped || all == join_state::readable) {
+      // A rank that looks up the path of this operation has seen a greater number than published_.
+      paths_.begin_to_select(published_ + areas + 1, all == join_state::readable);
+    }
   }
   published_ = number;
   header_of(rank_).finished.store(number, std::memory_order_release);

@@ -36,6 +36,7 @@ void operation::reserve_pieces() {
   transfer_.number = number_;
   transfer_.entry = where_.paths().enter();
   has_path_ = false;
+  is_in_pieces_ = false;
 }
 
 bool operation::find_path() {
@@ -45,7 +46,9 @@ bool operation::find_path() {
   }
   where_.paths().look_up(&transfer_);
   has_path_ = true;
-  if (transfer_.path == copy_path::kernel) where_.pipes().skip(first_piece_ + pieces_);
+  is_in_pieces_ = transfer_.path == copy_path::pipes_past_caches ||
+                  (transfer_.path == copy_path::pipes && !transfer_.fits_area);
+  if (!is_in_pieces_) where_.pipes().skip(first_piece_ + pieces_);
   return true;
 }
 

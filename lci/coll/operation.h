@@ -26,15 +26,16 @@ struct ticket {
 // Data of up to line::inline_bytes travel in the line, larger data in the area, and the largest
 // through the pipes, in pieces (piped_operation.h), or the ranks copy from the owner's own memory.
 // That needs one copy less, but system calls, and the owner must wait until all ranks have copied.
-// The arena measures which path is faster (path_table.h).
+// The arena measures which path is faster, for some of the data that fit into the area, too
+// (path_table.h).
 //
 // An operation is carried out once, or, from one restart() to the next end(), many times.
 //
 // Thread safety: one thread at a time.
 class operation {
  public:
-  // `most_in_area`: bytes that are offered in the area, and not in pieces or in the rank's own
-  // memory; at most arena::area_bytes.
+  // `most_in_area`: bytes that fit into the area and are not offered in the rank's own memory; at
+  // most arena::area_bytes.
   operation(const ticket& own, size_t most_in_area)
       : where_(*own.where), number_(own.number), hash_(own.hash), most_in_area_(most_in_area) {}
   virtual ~operation();
@@ -88,8 +89,8 @@ class operation {
   // Depends on what is equal on all ranks.
   place place_of(size_t size) const {
     return size <= line::inline_bytes ? place::in_line
-           : size <= most_in_area_    ? place::in_area
            : is_in_pieces()           ? place::in_pipe
+           : size <= most_in_area_    ? place::in_area
                                       : place::in_memory;
   }
 
@@ -257,18 +258,21 @@ class operation {
   static char* scratch_of_thread(size_t bytes, scratch_use use = scratch_use::operands);
 
   // For constructors. The data, of this size, form so many pieces if they go through pipes. The
-  // path table selects pipes or the ranks' own memory for operations of this kind and size.
+  // path table selects how operations of this kind and size go.
   void use_pieces(operation_kind kind, size_t size, uint64_t count) {
     pieces_ = count;
     bypasses_caches_ = buffer_bytes(kind, size, this->size()) > sizes().in_caches;
     transfer_.of_class = path_table::class_of(kind, size);
+    transfer_.fits_area = size <= most_in_area_;
     if (number_ != 0) reserve_pieces();
   }
   // Whether the data go in pieces. For step(): the path is known then.
-  bool is_in_pieces() const { return pieces_ != 0 && transfer_.path != copy_path::kernel; }
+  bool is_in_pieces() const { return is_in_pieces_; }
+  // The same.
+  copy_path path() const { return transfer_.path; }
   // Copies bytes of a piece into a pipe.
   void copy_in(char* to, const char* from, size_t bytes) const {
-    base::copy(stores(transfer_.path == copy_path::pipes_past_caches), to, from, bytes);
+    base::copy(stores(path() == copy_path::pipes_past_caches), to, from, bytes);
   }
   uint64_t piece_count() const { return pieces_; }
   uint64_t first_piece() const { return first_piece_; }
@@ -280,8 +284,12 @@ class operation {
   }
   // Whether results go to where the program will find them by copy_result() alone.
   bool bypasses_caches() const { return bypasses_caches_; }
-  // Whether the data fit neither in the line nor in the area.
-  bool is_large(size_t size) const { return size > std::max(most_in_area_, line::inline_bytes); }
+  // From more bytes on, distance matters more than the bookkeeping of pieces.
+  static constexpr size_t most_without_path = size_t{1} << 10;
+  // Whether there is a choice of paths for so many bytes.
+  bool has_paths(size_t size) const {
+    return size > std::min(std::max(most_in_area_, line::inline_bytes), most_without_path);
+  }
 
  private:
   static base::store_kind stores(bool past_caches) {
@@ -300,6 +308,7 @@ class operation {
   uint64_t first_piece_ = 0;
   bool bypasses_caches_ = false;
   bool has_path_ = false;  // transfer_ has the path
+  bool is_in_pieces_ = false;
   path_table::transfer transfer_;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
   int awaited_ = -1;

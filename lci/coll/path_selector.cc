@@ -23,7 +23,7 @@ copy_path path_selector::fastest() {
   constexpr double clearly = 0.95;
   copy_path found = best_;
   double limit = clearly * static_cast<double>(of(best_).usual());
-  for (trial_ = 1; trial_ < copy_paths; ++trial_) {
+  for (trial_ = 1; find_trial(); ++trial_) {
     const auto usual = static_cast<double>(of(tried()).usual());
     if (usual >= limit) continue;
     found = tried();
@@ -45,10 +45,12 @@ std::optional<path_plan> path_selector::next(const path_plan& now, uint64_t earl
       if (!of(best_).is_complete()) return std::nullopt;
       phase_ = phase::trials;
       trial_ = 1;
+      find_trial();
       return path_plan{earliest, best_, tried(), true};
     case phase::trials: {
       if (!of(tried()).is_complete()) return std::nullopt;
-      if (++trial_ < copy_paths) return path_plan{earliest, now.after, tried(), true};
+      ++trial_;
+      if (find_trial()) return path_plan{earliest, now.after, tried(), true};
       phase_ = phase::long_one;
       ended_ = 0;
       const copy_path found = fastest();

@@ -16,6 +16,14 @@ enum class copy_path : uint8_t {
 };
 constexpr size_t copy_paths = 3;
 
+// A set of paths: bit i is the copy_path i.
+using path_set = uint8_t;
+constexpr path_set set_of(copy_path path) {
+  return static_cast<path_set>(1 << static_cast<unsigned>(path));
+}
+constexpr path_set all_paths = (1 << copy_paths) - 1;
+constexpr path_set pipe_paths = set_of(copy_path::pipes) | set_of(copy_path::pipes_past_caches);
+
 // The path of each operation, by the operation's number in its arena.
 struct path_plan {
   uint64_t from = 0;                    // operations with this number or a higher one use `after`
@@ -41,7 +49,7 @@ struct path_plan {
   }
 };
 
-// Measures all paths and prefers the fastest one. The kernel needs one copy where pipes need two, and
+// Measures the paths and prefers the fastest one. The kernel needs one copy where pipes need two, and
 // pipes stay in the caches, between which lines move slowly on some machines and between distant
 // processors. Which path is the fastest depends on the processors, the number of ranks
 // per processor, the kind of operation and the size (docs/performance/collectives.md).
@@ -54,8 +62,9 @@ struct path_plan {
 // Thread safety: one thread at a time.
 class path_selector {
  public:
-  // `first`: the path before the first measurement.
-  explicit path_selector(copy_path first = copy_path::pipes) : best_(first) {}
+  // `first`: the path before the first measurement. `choice`: those to be measured, `first` included.
+  explicit path_selector(copy_path first = copy_path::pipes, path_set choice = all_paths)
+      : choice_(choice), best_(first) {}
 
   // The selector measures `samples` operations of each path, or fewer if these have taken
   // `enough_time` ns, but at least `fewest_samples`.
@@ -66,8 +75,8 @@ class path_selector {
   static constexpr uint64_t shortest_phase = 4096;  // operations of a long phase
   static constexpr uint64_t longest_phase = 65536;
 
-  // To be called for each operation that has ended.
-  void count() { ++ended_; }
+  // To be called for each operation that has ended, or for several.
+  void count(uint64_t operations = 1) { ended_ += operations; }
   // To be called for each measured operation, after all ranks have finished it. `duration`: ns from
   // the arrival of the last rank to the end on all ranks.
   void add(copy_path path, int64_t duration);
@@ -96,9 +105,15 @@ class path_selector {
   copy_path tried() const {
     return static_cast<copy_path>((static_cast<size_t>(best_) + trial_) % copy_paths);
   }
+  // Goes on to the next trial, from trial_ on. False: there is none.
+  bool find_trial() {
+    while (trial_ < copy_paths && (set_of(tried()) & choice_) == 0) ++trial_;
+    return trial_ < copy_paths;
+  }
   // The best path by the measurements.
   copy_path fastest();
 
+  const path_set choice_;
   phase phase_ = phase::long_one;
   copy_path best_;
   uint64_t ended_ = 0;  // operations of this phase

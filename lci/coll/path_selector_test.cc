@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -16,8 +17,9 @@ constexpr uint64_t ahead = 8;  // operations until a plan has reached all ranks
 class operations_in_turn {
  public:
   // `first` is used from operation `from` on.
-  explicit operations_in_turn(copy_path first = copy_path::pipes, uint64_t from = 0)
-      : selector_(first), plan_{from, copy_path::pipes, first, false} {}
+  explicit operations_in_turn(copy_path first = copy_path::pipes, uint64_t from = 0,
+                              path_set choice = all_paths)
+      : selector_(first, choice), plan_{from, copy_path::pipes, first, false} {}
 
   // Returns how many of them the kernel copied. Pipes past the caches are the slowest path.
   uint64_t run(uint64_t count, int64_t in_pipes, int64_t by_kernel) {
@@ -111,6 +113,16 @@ TEST(PathSelector, TheFastestOfThreeIsFound) {
         EXPECT_EQ(operations.path(), best);
       }
     }
+  }
+}
+
+TEST(PathSelector, APathThatIsNoChoiceIsNeverTried) {
+  for (const auto& [cached, past_caches] : {std::pair{200, 100}, {100, 200}}) {
+    operations_in_turn operations(copy_path::pipes, 0, pipe_paths);
+    constexpr uint64_t many = 3 * path_selector::shortest_phase;
+    EXPECT_EQ(operations.run(many, cached, 1, past_caches), 0u);
+    EXPECT_EQ(operations.path(),
+              cached < past_caches ? copy_path::pipes : copy_path::pipes_past_caches);
   }
 }
 

@@ -38,18 +38,21 @@ path_plan path_table::plan_of(size_t of_class) const {
 }
 
 copy_path path_table::first_path_of(size_t of_class) const {
-  const size_t bits = of_class % sizes;
-  const size_t all =
-      buffer_bytes(static_cast<operation_kind>(of_class / sizes),
-                   size_t{1} << (bits + smallest_size_bits), static_cast<int>(places_.size()));
+  if (!is_kernel_allowed()) return copy_path::pipes;
+  const size_t size_class = of_class % sizes;
+  const size_t all = buffer_bytes(static_cast<operation_kind>(of_class / sizes),
+                                  largest_in(size_class), static_cast<int>(places_.size()));
   const bool fits_caches = all <= of(0).in_caches.load(std::memory_order_relaxed);
-  return bits < size_class_of(kernel_first_bytes) || !fits_caches ? copy_path::pipes
-                                                                  : copy_path::kernel;
+  return size_class >= size_class_of(kernel_first_bytes) && fits_caches ? copy_path::kernel
+                                                                        : copy_path::pipes;
 }
 
-void path_table::allow_kernel(uint64_t earliest) {
-  of(0).in_caches.store(in_caches_, std::memory_order_relaxed);
-  of(0).kernel_from.store(earliest, std::memory_order_relaxed);
+void path_table::begin_to_select(uint64_t earliest, bool kernel_copies) {
+  if (kernel_copies) {
+    of(0).in_caches.store(in_caches_, std::memory_order_relaxed);
+    of(0).kernel_from.store(earliest, std::memory_order_relaxed);
+  }
+  is_selecting_.store(true, std::memory_order_relaxed);
 }
 
 void path_table::look_up(transfer* begun) const {
@@ -61,9 +64,17 @@ void path_table::look_up(transfer* begun) const {
 
 void path_table::ended(const transfer& made, arena& where) {
   if (made.arrival != 0) record_times(made);
-  if (rank_ != 0 || !selects_ || !lock_.try_lock()) return;
+  if (rank_ != 0 || !selects_ || !ends_group(made) || !lock_.try_lock()) return;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
   update_plan(made, where);
+}
+
+bool path_table::ends_group(const transfer& made) {
+  if (!made.fits_area || made.arrival != 0) return true;
+  std::atomic<uint8_t>& count = in_area_[made.of_class];  // approximate if threads meet
+  const auto counted = static_cast<uint8_t>(count.load(std::memory_order_relaxed) + 1);
+  count.store(counted, std::memory_order_relaxed);
+  return counted % group == 0;
 }
 
 void path_table::record_times(const transfer& made) {
@@ -89,14 +100,18 @@ int64_t path_table::duration_of(const transfer& made) const {
   return std::max<int64_t>(last_end - last_arrival, 0);
 }
 
-path_selector& path_table::selector_of(size_t of_class) {
-  std::unique_ptr<path_selector>& found = selectors_[of_class];
-  if (found == nullptr) found = std::make_unique<path_selector>(first_path_of(of_class));
+path_selector& path_table::selector_of(const transfer& made) {
+  std::unique_ptr<path_selector>& found = selectors_[made.of_class];
+  if (found == nullptr) {
+    const bool has_kernel = is_kernel_allowed() && !made.fits_area;
+    found = std::make_unique<path_selector>(first_path_of(made.of_class),
+                                            has_kernel ? all_paths : pipe_paths);
+  }
   return *found;
 }
 
 void path_table::update_plan(const transfer& made, arena& where) {
-  if (!is_kernel_allowed()) return;
+  if (!is_selecting_.load(std::memory_order_relaxed)) return;
   size_t kept = 0;
   for (size_t i = 0; i < open_count_; ++i) {
     if (!where.all_finished(open_[i].number)) {
@@ -104,13 +119,13 @@ void path_table::update_plan(const transfer& made, arena& where) {
       continue;
     }
     const int64_t duration = duration_of(open_[i]);
-    if (duration >= 0) selector_of(open_[i].of_class).add(open_[i].path, duration);
+    if (duration >= 0) selector_of(open_[i]).add(open_[i].path, duration);
   }
   open_count_ = kept;
   if (made.arrival != 0 && open_count_ < open_.size()) open_[open_count_++] = made;
 
-  path_selector& selector = selector_of(made.of_class);
-  selector.count();
+  path_selector& selector = selector_of(made);
+  selector.count(made.fits_area && made.arrival == 0 ? group : 1);
   if (const auto next = selector.next(plan_of(made.of_class), made.number + arena::areas)) {
     of(0).plans[made.of_class].store(next->pack(), std::memory_order_relaxed);
   }

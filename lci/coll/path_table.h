@@ -17,9 +17,9 @@ namespace lci::coll {
 
 class arena;
 
-// Operations of one kind whose sizes have the same number of bits form a class. Rank 0 selects the
-// path of each class and writes the plan into its block. All ranks use the same path for an
-// operation, because:
+// Operations of one kind whose sizes lie between the same two powers of two form a class. Rank 0
+// selects the path of each class and writes the plan into its block. All ranks use the same path for
+// an operation, because:
 //
 // - Rank 0 writes a plan before it finishes its operation n. The plan changes the paths of
 //   operations from n + arena::areas on.
@@ -28,11 +28,15 @@ class arena;
 // - Rank 0 replaces a plan after it has measured operations that the plan changed. All ranks have
 //   finished these, so no rank looks up an operation that only the plan before describes correctly.
 //
-// All operations use pipes until rank 0 has allowed the kernel. A class without a plan then uses the
-// kernel if its operations are large and fit into the caches, and pipes otherwise: the first measurement takes some
-// operations, and if these take milliseconds each, the slower path takes a noticeable time. The
-// kernel is never much slower than the copies of other libraries, which use it, too
-// (docs/performance/collectives.md), and pipes are on some machines.
+// All operations use pipes until rank 0 has begun to select. If the kernel can copy, a class without
+// a plan then uses the kernel if its operations are large and fit into the caches, and pipes
+// otherwise: the first measurement takes some operations, and if these take milliseconds each, the
+// slower path takes a noticeable time. The kernel is never much slower than the copies of other
+// libraries, which use it, too (docs/performance/collectives.md), and pipes are on some machines.
+//
+// Data that fit into an area travel there in place of pipes, and the kernel does not copy them: the
+// selection is between the area and pipes past the caches, which are faster between distant
+// processors.
 //
 // Thread safety: any thread may call any member at any time, except construction and enter(), whose
 // calls the program orders.
@@ -52,8 +56,9 @@ class path_table {
 
   // From so many bytes on, the first path is the kernel, as long as the buffers of all ranks fit
   // into the caches. Pipes are faster beyond, where they bypass the caches and the kernel does not.
-  static constexpr size_t kernel_first_bytes = size_t{256} << 10;
+  static constexpr size_t kernel_first_bytes = (size_t{128} << 10) + 1;
 
+  // `bytes`: at least 1.
   static constexpr size_t class_of(operation_kind kind, size_t bytes) {
     return static_cast<size_t>(kind) * sizes + size_class_of(bytes);
   }
@@ -63,6 +68,7 @@ class path_table {
   // The data of an operation that has a path.
   struct transfer {
     size_t of_class;
+    bool fits_area;   // and travels there in place of pipes
     uint64_t number;  // of the operation in the arena
     uint64_t entry;
     copy_path path;
@@ -70,11 +76,13 @@ class path_table {
   };
   // Sets `path` and `arrival`. The area of the operation is free.
   void look_up(transfer* begun) const;
-  // Whether this rank is to call allow_kernel().
-  bool awaits_kernel() const { return rank_ == 0 && selects_ && !is_kernel_allowed(); }
-  // Of rank 0, once it knows that the kernel can copy between all ranks. `earliest`: the first
+  // Whether this rank is to call begin_to_select().
+  bool awaits_ranks() const {
+    return rank_ == 0 && selects_ && !is_selecting_.load(std::memory_order_relaxed);
+  }
+  // Of rank 0, once it knows whether the kernel can copy between all ranks. `earliest`: the first
   // operation for which all ranks will know it.
-  void allow_kernel(uint64_t earliest);
+  void begin_to_select(uint64_t earliest, bool kernel_copies);
   // To be called when the operation has ended on this rank without an error, before the rank calls
   // where.finish().
   void ended(const transfer& made, arena& where);
@@ -83,10 +91,14 @@ class path_table {
   static constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
   static constexpr size_t sizes = 16;
   static constexpr size_t smallest_size_bits = 10;
+  // The last class has all larger sizes.
+  static constexpr size_t largest_in(size_t size_class) {
+    return size_t{2} << (size_class + smallest_size_bits);
+  }
   static constexpr size_t size_class_of(size_t bytes) {
-    size_t bits = 0;
-    for (size_t rest = bytes >> smallest_size_bits; rest > 1; rest >>= 1) ++bits;
-    return bits < sizes ? bits : sizes - 1;
+    size_t found = 0;
+    while (found + 1 < sizes && bytes > largest_in(found)) ++found;
+    return found;
   }
   // More than there are lines: no rank is so many operations ahead of another.
   static constexpr uint64_t entries = 64;
@@ -114,9 +126,11 @@ class path_table {
   void record_times(const transfer& made);
   // ns from the arrival of the last rank to the end on all ranks; -1: not known.
   int64_t duration_of(const transfer& made) const;
+  // Of rank 0. Whether the operation is the last one of a group that is counted together.
+  bool ends_group(const transfer& made);
   // Of rank 0. With lock_ held.
   void update_plan(const transfer& made, arena& where);
-  path_selector& selector_of(size_t of_class);
+  path_selector& selector_of(const transfer& made);
 
   const int rank_;
   const std::vector<char*> places_;
@@ -125,7 +139,13 @@ class path_table {
   const clock now_;
   uint64_t entered_ = 0;
 
-  // The following members are of rank 0. An operation is not counted if another thread holds the
+  // The following members are of rank 0.
+  std::atomic<bool> is_selecting_{false};
+  // Operations of each class whose data fit into the area, and which are counted in groups: the lock
+  // takes a tenth of their time.
+  static constexpr uint8_t group = 8;
+  std::array<std::atomic<uint8_t>, kinds* sizes> in_area_ = {};
+  // An operation is not counted if another thread holds the
   // lock when it ends.
   ds::spinlock lock_;
   // Guarded by lock_: made for the first operation of a class.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr crossovers choosing = {8 << 10, 4 << 10, 2 << 10, size_t{1} << 30, true};
 constexpr size_t bytes = size_t{20} << 10;
+constexpr size_t small = 8;  // bytes that have no path
 // Enough for a trial and the decision after it.
 constexpr int many = 200;
 
@@ -25,13 +26,18 @@ constexpr int many = 200;
 class watched_broadcast final : public broadcast {
  public:
   watched_broadcast(test_rank& own, void* buffer, size_t size, int root)
-      : broadcast(own.begin({operation_kind::broadcast, root, size, 0}), buffer, size, root) {}
+      : broadcast(own.begin({operation_kind::broadcast, root, size, 0}), buffer, size, root),
+        size_(size) {}
 
   copy_path used = copy_path::pipes;
 
  private:
+  const size_t size_;
   bool step() override {
-    used = is_in_pieces() ? copy_path::pipes : copy_path::kernel;
+    if (size_ == small) return broadcast::step();
+    used = path();
+    EXPECT_EQ(is_in_pieces(), used == copy_path::pipes_past_caches ||
+                                  (used == copy_path::pipes && size_ > choosing.copied_in_area));
     return broadcast::step();
   }
 };
@@ -46,7 +52,7 @@ class broadcasting_rank {
   // Does at most so many, as far as it can without waiting.
   void go(int most) {
     for (; most > 0 && paths.size() < many; --most) {
-      const size_t size = own_.number() % 4 == (under_way_ == nullptr ? 0 : 1) ? large_ : 8;
+      const size_t size = own_.number() % 4 == (under_way_ == nullptr ? 0 : 1) ? large_ : small;
       if (under_way_ == nullptr) {
         std::fill(buffer_.begin(), buffer_.end(), own_.rank() == root_ ? content() : 0);
         under_way_ = std::make_unique<watched_broadcast>(own_, buffer_.data(), size, root_);
@@ -111,8 +117,8 @@ TEST(PathTable, LargeOperationsUseTheKernelAsSoonAsAllRanksKnowThatItCanCopy) {
 }
 
 TEST(PathTable, LargeOperationsBeginWithPipesIfTheCachesOfTheFirstRankAreTooSmall) {
-  constexpr size_t large = path_table::kernel_first_bytes;
-  constexpr size_t all = 3 * large;  // of the buffers of all ranks
+  constexpr size_t large = size_t{256} << 10;  // the largest of its class, whose buffers count
+  constexpr size_t all = 3 * large;            // of the buffers of all ranks
   const auto begins_with = [&](const std::vector<size_t>& in_caches) {
     std::vector<crossovers> sizes(3, choosing);
     for (size_t r = 0; r < sizes.size(); ++r) sizes[r].in_caches = in_caches[r];
@@ -123,15 +129,34 @@ TEST(PathTable, LargeOperationsBeginWithPipesIfTheCachesOfTheFirstRankAreTooSmal
   EXPECT_EQ(begins_with({all - 1, all, all}), copy_path::pipes);
 }
 
-TEST(PathTable, WithoutTheKernelAllOperationsUsePipes) {
-  test_ranks ranks(2, reading::impossible, choosing);
-  broadcasting_rank first(ranks[0], 0);
-  broadcasting_rank second(ranks[1], 0);
+// Without the kernel, as is the choice for data that fit into an area.
+void expect_pipes_of_both_kinds(reading access, size_t large) {
+  test_ranks ranks(2, access, choosing);
+  broadcasting_rank first(ranks[0], 0, large);
+  broadcasting_rank second(ranks[1], 0, large);
   for (int turn = 0; turn < 20 * many && second.paths.size() < many; ++turn) {
     first.go(broadcasting_rank::all);
     second.go(broadcasting_rank::all);
   }
-  EXPECT_EQ(std::count(second.paths.begin(), second.paths.end(), copy_path::pipes), many);
+  EXPECT_EQ(first.paths, second.paths);
+  const auto used = [&second](copy_path path) {
+    return static_cast<size_t>(std::count(second.paths.begin(), second.paths.end(), path));
+  };
+  EXPECT_EQ(second.paths.size(), static_cast<size_t>(many));
+  EXPECT_EQ(used(copy_path::kernel), 0u);
+  EXPECT_GE(used(copy_path::pipes), path_selector::samples);
+  EXPECT_GE(used(copy_path::pipes_past_caches), path_selector::samples);
+}
+
+TEST(PathTable, WithoutTheKernelOperationsUsePipesOfBothKinds) {
+  expect_pipes_of_both_kinds(reading::impossible, bytes);
+}
+
+TEST(PathTable, DataThatFitIntoTheAreaMayGoPastTheCaches) {
+  for (const reading access : {reading::impossible, reading::possible}) {
+    expect_pipes_of_both_kinds(access, choosing.copied_in_area);
+    expect_pipes_of_both_kinds(access, size_t{1025});
+  }
 }
 
 void add(const void* left, const void* right, void* sum, size_t count) {

@@ -34,10 +34,10 @@ class piped_operation : public operation {
     return {(size + bytes - 1) / bytes, bytes};
   }
 
-  // For constructors: whether that many bytes, which a rank offers, travel in pieces; then
+  // For constructors: whether that many bytes, which a rank offers, may travel in pieces; then
   // use_pieces() must follow.
   bool may_use_pieces(size_t size, size_t item_size = 1, int parts = 1) const {
-    return is_large(size) && size <= sizes().in_pipe && fits_pieces(item_size, parts);
+    return has_paths(size) && size <= sizes().in_pipe && fits_pieces(item_size, parts);
   }
   // A piece's bytes within the data of a size.
   struct piece {
