@@ -155,7 +155,7 @@ class server final : public tcp_server,
   }
 
   // Ranks that can't connect would wait until their timeouts, and then give a wrong reason.
-  void no_descriptors(int error) override {
+  void cannot_accept(int error) override {
     const int absent = job_.count(rank_state::absent);
     if (absent == 0 || job_.aborted()) return;
     job_.abort(-1, base::StrCat("the server of the job can't accept the connections of ", absent,

@@ -16,6 +16,28 @@ namespace {
 // So that a flood of connections does not keep the loop from other descriptors.
 constexpr int accepts_per_call = 64;
 
+// Whether accept(2) has failed because of the one connection, which it has taken from the queue.
+bool is_of_connection(int error) {
+  switch (error) {
+    case ECONNABORTED:
+    case EINTR:  // it has taken none, and is to be called again
+    case ENETDOWN:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+      return true;
+  }
+  return false;
+}
+
+bool is_of_resources(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 }  // namespace
 
 acceptor::acceptor(event_loop* loop, events* to, unique_fd listener, const protocol& of,
@@ -45,15 +67,15 @@ bool acceptor::accept_one() {
   unique_fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) {
     const int error = errno;
-    if (error == ECONNABORTED || error == EINTR) return true;
-    if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
-    if (!unauthenticated_.empty()) {
+    if (error == EAGAIN || error == EWOULDBLOCK) return false;
+    if (is_of_connection(error)) return true;
+    if (is_of_resources(error) && !unauthenticated_.empty()) {
       close_oldest();
       return true;
     }
     // The listener stays readable, and watching it would only take processor time.
     loop_->change(watched_, 0);
-    to_->no_descriptors(error);
+    to_->cannot_accept(error);
     return false;
   }
   tune_connection(socket.get());

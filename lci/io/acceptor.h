@@ -36,9 +36,10 @@ class acceptor final {
     // reason for refusing the peer.
     virtual std::string admit(const std::shared_ptr<framed_connection>& peer, uint32_t request,
                               std::string_view hello) = 0;
-    // A peer can't be accepted for want of descriptors (`error` is an errno), and no
-    // unauthenticated peer is left to close. Peers wait in the kernel's queue until resume().
-    virtual void no_descriptors(int error) = 0;
+    // No peer can be accepted (`error` is an errno): either descriptors are missing and no
+    // unauthenticated peer is left to close, or the listener itself fails. Peers wait in the
+    // kernel's queue until resume().
+    virtual void cannot_accept(int error) = 0;
 
    protected:
     ~events() = default;
@@ -51,7 +52,7 @@ class acceptor final {
            size_t max_peers);
   ~acceptor();
 
-  // Call when this process has closed descriptors. Accepts again after events::no_descriptors.
+  // Call when this process has closed descriptors. Accepts again after events::cannot_accept.
   void resume();
 
  private:

@@ -44,7 +44,7 @@ class server_owner final : public acceptor::events, public framed_connection::ow
     peer->hand_over(this, max_body);
     return "";
   }
-  void no_descriptors(int error) override { errors.push_back(error); }
+  void cannot_accept(int error) override { errors.push_back(error); }
   bool on_frame(framed_connection&, const frame_header& header, std::string_view body) override {
     if (header.kind != text_kind) return false;
     heard.append(body.data(), body.size());
@@ -95,6 +95,7 @@ class acceptor_test : public testing::Test {
     auto listener = listen_on("127.0.0.1:0");
     ASSERT_TRUE(listener.ok()) << listener.status();
     address_ = *local_address(listener->get());
+    listener_fd_ = listener->get();
     acceptor_ = std::make_unique<acceptor>(&loop_, static_cast<acceptor::events*>(&server_),
                                            *std::move(listener), test_protocol, token, max_peers);
   }
@@ -161,6 +162,7 @@ class acceptor_test : public testing::Test {
   server_owner server_;
   client_owner client_;
   std::string address_;
+  int listener_fd_ = -1;  // owned by acceptor_
   std::unique_ptr<acceptor> acceptor_;
 };
 
@@ -362,6 +364,16 @@ TEST_F(acceptor_test, without_descriptors_it_makes_room_and_then_waits) {
   acceptor_->resume();
   send_raw(next, preamble());
   EXPECT_EQ(receive_raw(next, preamble_size), preamble());
+}
+
+TEST_F(acceptor_test, a_listener_that_fails_is_reported_once) {
+  EXPECT_EQ(::shutdown(listener_fd_, SHUT_RDWR), 0);  // accept(2) answers EINVAL from now on
+  EXPECT_TRUE(loop_.step());
+  EXPECT_THAT(server_.errors, testing::ElementsAre(EINVAL));
+  EXPECT_FALSE(loop_.step());  // the listener, which is readable, is not watched
+  acceptor_->resume();
+  EXPECT_TRUE(loop_.step());
+  EXPECT_THAT(server_.errors, testing::ElementsAre(EINVAL, EINVAL));
 }
 
 TEST_F(acceptor_test, a_connector_finds_its_server_among_several_addresses) {

@@ -119,6 +119,7 @@ class job final : rank_group::events, job_bootstrap::events {
   std::unique_ptr<rank_input> input_;
   std::unique_ptr<standard_input> terminal_;  // for input_
   int interrupts_ = 0;
+  io::event_loop::id time_limit_ = 0;  // of --timeout
   io::event_loop::id kill_timer_ = 0;  // the end of the grace
   std::optional<int> exit_code_;       // of the first failure
 };
@@ -191,7 +192,7 @@ int job::run() {
   }
   if (options_.verbose) say(describe(plan_, options_));
   if (options_.timeout.count() > 0) {
-    loop_.at(io::steady::now() + options_.timeout, [this] { time_out(); });
+    time_limit_ = loop_.at(io::steady::now() + options_.timeout, [this] { time_out(); });
   }
   warn_of_oversubscription();
   serve_reports();
@@ -270,6 +271,7 @@ std::string job::unfinished_ranks(bool stopped) const {
 
 void job::time_out() {
   signals_.receive_now();  // some ranks may just have ended or stopped
+  if (!rank_group_->busy()) return;
   const std::string running = unfinished_ranks(false);
   const std::string stopped = unfinished_ranks(true);
   std::string what = "--timeout: not all hosts were there";
@@ -345,6 +347,7 @@ void job::forward(int signal) {
 
 // Ends the processes that the ranks have left behind, and writes the rest of the output.
 void job::finish() {
+  loop_.cancel(time_limit_);  // the ranks have ended in time
   rank_group_->finish(exit_code_.value_or(0));
   output_.finish();
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -239,6 +240,27 @@ TEST(Lcrun, TimesOut) {
   const result r = run({"-n", "2", "--timeout", "0.05"}, {test_child, "stay"});
   EXPECT_EQ(r.code, 124);
   EXPECT_THAT(r.error, HasSubstr("still running: ranks 0-1 on "));
+}
+
+// lcrun is stopped until its rank has ended and the time is over, and finds both together.
+TEST(Lcrun, RanksThatHaveJustEndedHaveNotTimedOut) {
+  constexpr std::chrono::milliseconds limit{200};
+  const std::string pid_file = fresh_path("pid");
+  command job({lcrun, "-n", "1", "--timeout", "0.2", test_child, "stop", pid_file});
+  const pid_t rank = read_pid(pid_file);
+  wait_until_stopped(rank);
+  kill(job.pid(), SIGSTOP);
+  wait_until_stopped(job.pid());
+  const auto end = std::chrono::steady_clock::now() + limit;
+  kill(rank, SIGCONT);
+  wait_until_gone(rank);
+  while (std::chrono::steady_clock::now() < end) sched_yield();
+  kill(job.pid(), SIGCONT);
+  const result r = job.wait();
+  EXPECT_THAT(r.error, Not(HasSubstr("hosts")));
+  // On a machine that is slow, the time may have been over before lcrun was stopped.
+  const bool has_timed_out = r.error.find("stopped (by SIGSTOP") != std::string::npos;
+  EXPECT_EQ(r.code, has_timed_out ? 124 : 0) << r.error;
 }
 
 TEST(Lcrun, MoreOutputThanThePipeHolds) {

@@ -91,7 +91,7 @@ class remote_rank_group final : public rank_group,
 
   std::string admit(const std::shared_ptr<io::framed_connection>& peer, uint32_t request,
                     std::string_view body) override;
-  void no_descriptors(int error) override;
+  void cannot_accept(int error) override;
   bool on_frame(io::framed_connection& from, const io::frame_header& header,
                 std::string_view body) override;
   void on_end(io::framed_connection& from, const std::string& why) override;
@@ -208,7 +208,7 @@ std::string remote_rank_group::admit(const std::shared_ptr<io::framed_connection
   return "";
 }
 
-void remote_rank_group::no_descriptors(int error) {
+void remote_rank_group::cannot_accept(int error) {
   to_->failed(failed_exit_code,
               base::StrCat("can't accept the connections of hosts: ", base::error_text(error)));
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace lci::launcher {
@@ -41,6 +42,7 @@ report_server::report_server(io::event_loop* loop, report_directory directory, j
 report_server::~report_server() {
   directory_.remove(job_.id);
   loop_->forget(watched_);
+  loop_->cancel(resume_timer_);
   while (!clients_.empty()) close(clients_.back());
 }
 
@@ -49,13 +51,27 @@ void report_server::accept_one() {
   one->socket.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   const bool is_full = one->socket ? clients_.size() == max_clients
                                    : (errno == EMFILE || errno == ENFILE) && !clients_.empty();
-  if (is_full) close(clients_.front());
+  if (is_full) {
+    close(clients_.front());
+  } else if (!one->socket && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+    pause_accepting();
+  }
   if (!one->socket || !is_of_this_user(one->socket.get())) return;
   clients_.push_back(one);
   one->watched =
       loop_->watch(one->socket.get(), POLLIN, [this, which = std::weak_ptr<client>(one)] {
         if (const auto from = which.lock()) read_request(from);
       });
+}
+
+// A listener that fails stays readable, and watching it would only take processor time.
+void report_server::pause_accepting() {
+  constexpr std::chrono::milliseconds pause{100};
+  loop_->change(watched_, 0);
+  resume_timer_ = loop_->at(io::steady::now() + pause, [this] {
+    resume_timer_ = 0;
+    loop_->change(watched_, POLLIN);
+  });
 }
 
 void report_server::read_request(const std::shared_ptr<client>& from) {

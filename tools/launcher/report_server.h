@@ -44,6 +44,7 @@ class report_server {
 
   report_server(io::event_loop* loop, report_directory directory, job of, io::unique_fd listener);
   void accept_one();
+  void pause_accepting();
   void read_request(const std::shared_ptr<client>& from);
   void answer(const std::shared_ptr<client>& to, answer_kind kind, const std::string& text);
   void write_some(const std::shared_ptr<client>& to);
@@ -54,6 +55,7 @@ class report_server {
   const job job_;
   const io::unique_fd listener_;
   io::event_loop::id watched_;
+  io::event_loop::id resume_timer_ = 0;          // while watched_ is not watched
   std::deque<std::shared_ptr<client>> clients_;  // the oldest first
 };
 
