@@ -145,6 +145,7 @@ set(LCI_SOURCES
   lci/runtime/core/rank_state.cc
   lci/runtime/core/start_failure.cc
   lci/runtime/core/variables.cc
+  lci/runtime/device/checked_call.cc
   lci/runtime/device/device.cc
   lci/runtime/device/progress.cc
   lci/runtime/device/progress_thread.cc
@@ -181,7 +182,8 @@ set(LCI_SOURCES
   lci/runtime/resources/net_context.cc
   lci/runtime/resources/open_memory.cc
   lci/runtime/resources/packet.cc
-  lci/runtime/resources/registrations.cc)
+  lci/runtime/resources/registrations.cc
+  lci/runtime/resources/returned_packets.cc)
 
 set(LCI_IBV_SOURCES
   lci/net/ibv/backend.cc

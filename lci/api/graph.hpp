@@ -193,33 +193,40 @@ class [[nodiscard]] graph_test_x : public comp_operation<graph_test_x> {
 /// @relates graph_test_x
 inline status_t graph_test(comp_t comp) { return graph_test_x{comp}(); }
 
-/// Adds a node that runs a copy of `op`: an operation, or a functor of the program with a function
-/// user_context(value). The user_context of the copy becomes the node; so the graph, as the local
+/// Adds a node that runs a copy of `op`: an operation that has not been called, or a functor of the
+/// program with a function user_context(value). The user_context of the copy becomes the node; so the graph, as the local
 /// completion object of the operation, knows which node is complete. The copy is freed with the
 /// graph. The status of the node is the result of `op` if that is a status_t, error_t or
 /// errorcode_t, else `done`.
 /// @return the node, which the graph owns.
 template <class Op>
 graph_node_t graph_add_node_op(comp_t graph, const Op& op) {
-  auto* copy = new Op(op);
-  const graph_node_run_cb_t run = [](void* value) -> status_t {
-    Op& held = *static_cast<Op*>(value);
-    using result = decltype(held());
-    if constexpr (std::is_same_v<result, status_t> || std::is_same_v<result, errorcode_t>) {
-      return held();
-    } else if constexpr (std::is_base_of_v<error_t, result>) {
-      status_t status;
-      status.error = held();
-      return status;
-    } else {
-      static_cast<void>(held());
-      return errorcode_t::done;
-    }
-  };
-  const graph_node_free_cb_t free_copy = [](void* value) { delete static_cast<Op*>(value); };
-  const graph_node_t node = graph_add_node_x(graph, run).value(copy).free_cb(free_copy)();
-  copy->user_context(node);
-  return node;
+  static_assert(std::is_invocable_v<Op&>,
+                "graph_add_node_op takes an operation that has not been called, as in "
+                "graph_add_node_op(graph, post_send_x(...)), without the () that calls it");
+  if constexpr (std::is_invocable_v<Op&>) {
+    auto* copy = new Op(op);
+    const graph_node_run_cb_t run = [](void* value) -> status_t {
+      Op& held = *static_cast<Op*>(value);
+      using result = decltype(held());
+      if constexpr (std::is_same_v<result, status_t> || std::is_same_v<result, errorcode_t>) {
+        return held();
+      } else if constexpr (std::is_base_of_v<error_t, result>) {
+        status_t status;
+        status.error = held();
+        return status;
+      } else {
+        static_cast<void>(held());
+        return errorcode_t::done;
+      }
+    };
+    const graph_node_free_cb_t free_copy = [](void* value) { delete static_cast<Op*>(value); };
+    const graph_node_t node = graph_add_node_x(graph, run).value(copy).free_cb(free_copy)();
+    copy->user_context(node);
+    return node;
+  } else {
+    return nullptr;  // no more errors than the one above
+  }
 }
 
 /// @}

@@ -123,7 +123,8 @@ class [[nodiscard]] put_upacket_x : public option::runtime_option<put_upacket_x>
   /// Takes the required arguments.
   [[nodiscard]] explicit put_upacket_x(void* packet) : packet_argument(packet) {}
   /// Returns the packet.
-  /// @throws std::invalid_argument if this is not a packet.
+  /// @throws std::invalid_argument if this is not a packet, or, with `LCI_CHECK=1`, if it has been
+  ///   returned before.
   void operator()() const;
 };
 /// put_upacket_x with the default of every option.

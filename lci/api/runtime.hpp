@@ -83,7 +83,9 @@ inline runtime_t alloc_runtime() { return alloc_runtime_x()(); }
 
 /// Ends a runtime: waits until all ranks have called this function and no operation of this rank is
 /// in progress, then frees the runtime with its default resources and empties the handle.
-/// Collective. The failure of a peer is logged and does not prevent the end.
+/// Collective. The failure of a peer is logged and does not prevent the end. No other thread of the
+/// program may be inside an operation of the runtime, or call one later: a thread that makes
+/// progress or waits has to be stopped before. `LCI_CHECK=1` makes that an error.
 ///
 /// Required: `runtime`.
 class [[nodiscard]] free_runtime_x : public operation<free_runtime_x>,
@@ -93,7 +95,8 @@ class [[nodiscard]] free_runtime_x : public operation<free_runtime_x>,
   [[nodiscard]] explicit free_runtime_x(runtime_t* runtime) : runtime_argument(runtime) {}
   /// Frees the runtime, and calls global_finalize.
   /// @throws std::logic_error if resources that the program allocated from the runtime have not
-  ///   been freed; nothing has changed then.
+  ///   been freed, or, with `LCI_CHECK=1`, another thread is inside an operation of the runtime;
+  ///   nothing has changed then.
   /// @throws std::invalid_argument if the handle is empty or the runtime has been freed.
   /// @throws std::runtime_error if the ranks have not called the same collective operations, or a
   ///   message has come for nothing that is registered. The runtime has been freed, and the handle
@@ -128,6 +131,7 @@ inline runtime_t g_runtime_init() { return g_runtime_init_x()(); }
 /// throws as that does; it may be repeated if nothing has changed. Not thread-safe with respect to
 /// itself and g_runtime_init. No other thread of the program may be inside an operation of the
 /// runtime, or call one later: a thread that makes progress or waits has to be stopped before.
+/// `LCI_CHECK=1` makes that an error.
 class [[nodiscard]] g_runtime_fina_x : public operation<g_runtime_fina_x> {
  public:
   /// Sets every option to its default.

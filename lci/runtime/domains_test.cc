@@ -303,6 +303,11 @@ TEST_P(Domains, MistakesWithThreadDevicesAreNamed) {
       EXPECT_THAT([&] { get_device_of_thread(devices, number); },
                   ThrowsMessage<std::invalid_argument>(HasSubstr("not 0 to 1")));
     }
+    // Of all devices or none.
+    endpoint_t endpoint = alloc_endpoint_x().device(get_device_of_thread(devices, 1))();
+    EXPECT_THAT([&] { free_thread_devices(&devices); },
+                ThrowsMessage<std::logic_error>(HasSubstr("free_thread_devices: 1 endpoints")));
+    free_endpoint_x{&endpoint}();
     self.meet();
     thread_devices_t same = devices;
     free_thread_devices(&devices);

@@ -59,6 +59,25 @@ TEST(Mistakes, AreNamedAndChangeNothing) {
   });
 }
 
+TEST(Mistakes, TheCallOfTheProgramIsNamed) {
+  run(1, [](rank_under_test& self) {
+    reserve_rcomps_x(~rcomp_t{0} - reserve_rcomps_x(1).runtime(self.runtime)() - 1)
+        .runtime(self.runtime)();
+    const auto text_of = [](const auto& call) -> std::string {
+      try {
+        static_cast<void>(call());
+      } catch (const std::invalid_argument& error) {
+        return error.what();
+      }
+      return "";
+    };
+    EXPECT_EQ(text_of(register_rcomp_x(self.sync).runtime(self.runtime)),
+              "lci: register_rcomp: 1 more than are left");
+    EXPECT_EQ(text_of(reserve_rcomps_x(7).runtime(self.runtime)),
+              "lci: reserve_rcomps: 7 more than are left");
+  });
+}
+
 TEST(Mistakes, AnUnknownEngineIsReportedWhereTheMessageArrives) {
   run(1, [](rank_under_test& self) {
     std::vector<unsigned char> bytes(less_if_simulated<size_t>(40000, 9000));

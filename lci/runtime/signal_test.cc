@@ -115,7 +115,9 @@ TEST(Signal, MistakesAreNamed) {
     EXPECT_THROW(alloc(0)(), std::invalid_argument);
     EXPECT_THROW(alloc(16)(), std::invalid_argument);
     EXPECT_THROW(alloc(1).signal_nbits_event(41)(), std::invalid_argument);
-    EXPECT_THROW(signal_test_x(self.sync).runtime(self.runtime)(), std::invalid_argument);
+    expect_words(
+        text_of<std::invalid_argument>([&] { signal_test_x(self.sync).runtime(self.runtime)(); }),
+        {"signal_test:", " is a synchronizer, not a signal"});
     EXPECT_THROW(signal_wait_x(COMP_NULL).runtime(self.runtime)(), std::invalid_argument);
 
     comp_t signal = alloc(2)();
@@ -138,6 +140,8 @@ TEST(Signal, MistakesAreNamed) {
           text_of<std::logic_error>(reset)}) {
       expect_words(text, {"\"halo\" of rank 0", "of 2 events promised 3 have come"});
     }
+    expect_words(text_of<std::logic_error>(test), {"signal_test:"});
+    expect_words(text_of<std::logic_error>(wait), {"signal_wait:"});
     free_comp_x{&signal}.runtime(self.runtime)();
     signal = alloc(2)();
     event(errorcode_t::fatal);

@@ -49,4 +49,18 @@ for standard in c++17 c++20 c++2b; do
     fail "$compiler -std=$standard: < compiles without a word, > is refused"
   fi
 done
+# An operation that is called, and then passed as a node: one error that says what to do.
+cat > "$work/called.cc" << 'END'
+#include "lci.hpp"
+void add(lci::comp_t graph, void* buffer) {
+  lci::graph_add_node_op(graph, lci::post_recv_x(0, buffer, 8, 1, graph)());
+}
+END
+if "$compiler" -std=c++17 -fsyntax-only "$all_errors" -I"$prefix/include" "$work/called.cc" 2> "$work/messages"; then
+  fail "$compiler: an operation that is called is accepted as a node"
+fi
+grep -q 'error: .*takes an operation that has not been called' "$work/messages" && [[ $(grep -c 'error: ' "$work/messages") == 1 ]] || {
+  cat "$work/messages"
+  fail "$compiler: wrong errors for an operation that is called and passed as a node"
+}
 echo "passed: $compiler refuses $(wc -l < "$work/expected") statements, and no other"

@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "lci.hpp"
@@ -180,6 +182,53 @@ void free_registered() {
   lci::free_comp(&other);
 }
 
+template <class Call>
+void require_error(const Call& call) {
+  try {
+    call();
+  } catch (const std::logic_error& error) {
+    std::printf("%s\n", error.what());
+    return;
+  }
+  throw std::runtime_error("nothing was thrown");
+}
+
+void return_packet_twice() {
+  void* const packet = lci::get_upacket();
+  lci::put_upacket(packet);
+  require_error([&] { lci::put_upacket(packet); });
+  // More than the pool would have, if those that were returned did not go back to it.
+  for (int i = 0; i < 100000; ++i) {
+    void* const other = lci::get_upacket();
+    require(other != nullptr, "packets are missing");
+    lci::put_upacket(other);
+  }
+}
+
+std::atomic<bool> is_inside{false};
+std::atomic<bool> may_leave{false};
+
+// A thread is inside progress(), since a handler does not return.
+void finalize_while_a_thread_makes_progress() {
+  lci::comp_t handler = lci::alloc_handler([](lci::status_t) {
+    is_inside.store(true);
+    while (!may_leave.load()) std::this_thread::yield();
+  });
+  const lci::rcomp_t rcomp = lci::register_rcomp(handler);
+  std::thread other([rcomp] {
+    char byte = 0;
+    static_cast<void>(
+        lci::post_am_x(lci::get_rank_me(), &byte, 1, lci::COMP_NULL, rcomp).allow_retry(false)());
+    while (!is_inside.load()) lci::progress();
+  });
+  while (!is_inside.load()) std::this_thread::yield();
+  require_error([] { lci::g_runtime_fina(); });
+  may_leave.store(true);
+  other.join();
+  lci::deregister_rcomp(rcomp);
+  lci::free_comp(&handler);
+}
+
 void reduce_by_different_operators() {
   const int in = lci::get_rank_me();
   int out = -1;
@@ -224,6 +273,8 @@ int main(int argc, char** argv) {
     if (mistake == "operator") reduce_by_different_operators();
     if (mistake == "start") start_with_different_operators();
     if (mistake == "registered") free_registered();
+    if (mistake == "packet") return_packet_twice();
+    if (mistake == "finalize") finalize_while_a_thread_makes_progress();
     if (mistake == "root") broadcast_from_different_roots();
     lci::g_runtime_fina();
   } catch (const std::exception& error) {

@@ -44,6 +44,8 @@ for backend in shm ofi; do
   says device \
     'thread [0-9]* has posted 1 operation to device 1, and no thread has made progress on it since: a send of 262144 bytes'
   says registered 'free_comp: completion object "registered" is registered as [0-9]+, and a message for it would use freed memory'
+  says packet 'put_upacket: this packet has been returned before, at checked_operations\('
+  says finalize 'g_runtime_fina: thread [0-9]* is inside progress on device 0; stop the threads'
   difference='LCI_CHECK: the ranks call different collective operations: as number'
   call='calls allreduce of 4 bytes in items of 4 bytes'
   says operator "$difference 2, rank 1 $call, and rank 0 $call with another operator" \

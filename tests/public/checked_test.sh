@@ -11,9 +11,9 @@ for backend in shm ofi; do
   for text in \
     'free_comp: a receive of 8 bytes from rank 1 with tag 5 is pending, and will signal completion object "results"' \
     'free_comp: a receive of 8 bytes from rank 0 with tag 5 is pending' \
-    'free_runtime: rank 1 leaves 3 messages, the first one of 80 bytes with tag 9 from rank 0, which no receive' \
-    'free_runtime: rank 1 leaves a receive of 1 byte with tag 6 from rank 0, which no message' \
-    'free_runtime: rank 1 leaves a receive of 100 bytes with tag 7 from any rank' \
+    'g_runtime_fina: rank 1 leaves 3 messages, the first one of 80 bytes with tag 9 from rank 0, which no receive' \
+    'g_runtime_fina: rank 1 leaves a receive of 1 byte with tag 6 from rank 0, which no message' \
+    'g_runtime_fina: rank 1 leaves a receive of 100 bytes with tag 7 from any rank' \
     'lci[rank 0] warn: global_finalize: 1 x synchronizer "never" allocated at checked(main' \
     'lci[rank 1] warn: global_finalize: 1 x synchronizer "never" allocated at checked(main'; do
     grep -qF -- "$text" <<<"$output" || { echo "$backend: nothing says: $text"; failures=$((failures + 1)); }

@@ -1,7 +1,6 @@
 #include "lci/runtime/bindings/checked_mode.h"
 
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include "lci/observe/call_site.h"
 #include "lci/observe/rank_report.h"
 #include "lci/runtime/check/checker.h"
+#include "lci/runtime/completion/checked.h"
 #include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
@@ -53,12 +53,6 @@ void take_arrivals(device_impl_t& device) {
   }
 }
 
-// By attr_comp_type_t.
-constexpr const char* names_of_types[] = {"synchronizer", "counter", "completion queue",
-                                          "handler",      "graph",   "completion object",
-                                          "signal"};
-static_assert(std::size(names_of_types) == static_cast<size_t>(attr_comp_type_t::signal) + 1);
-
 struct allocated {
   attr_comp_type_t type;
   std::string name;
@@ -94,7 +88,7 @@ std::vector<std::string> take_objects_left() {
     const std::lock_guard<std::mutex> guard(all_objects().mutex);
     for (const auto& [unused, each] : all_objects().objects) {
       const std::string place = each.stack.caller();
-      ++counts[base::StrCat(names_of_types[static_cast<size_t>(each.type)],
+      ++counts[base::StrCat(name_of(each.type),
                             each.name.empty() ? "" : base::StrCat(" \"", each.name, "\""),
                             place.empty() ? "" : base::StrCat(" allocated at ", place))];
     }

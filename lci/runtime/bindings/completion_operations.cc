@@ -63,13 +63,14 @@ rcomp_t register_rcomp_x::operator()() const {
   runtime_impl_t* runtime = rt::resolve(get_runtime());
   comp_impl_t* impl =
       get_comp().is_empty() ? &runtime->no_comp() : checked(get_comp(), "register_rcomp");
-  const rcomp_t rcomp = get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1);
+  const rcomp_t rcomp =
+      get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1, "register_rcomp");
   runtime->set_rcomp(rcomp, impl);
   return rcomp;
 }
 
 rcomp_t reserve_rcomps_x::operator()() const {
-  return rt::resolve(get_runtime())->reserve_rcomps(get_n());
+  return rt::resolve(get_runtime())->reserve_rcomps(get_n(), "reserve_rcomps");
 }
 
 void deregister_rcomp_x::operator()() const {

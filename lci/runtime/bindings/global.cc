@@ -139,6 +139,47 @@ void refuse_child(const process_state& state) {
   if (job != nullptr) job->check_process("membership in the job");
 }
 
+// `call`: what the program has called; a literal.
+void end_runtime(runtime_t* runtime, const char* call) {
+  if (runtime->is_empty()) rt::throw_invalid_argument(call, ": the handle is empty");
+  runtime_impl_t* impl = runtime->p_impl;
+  rt::check_live(*impl, "runtime");
+  if (const std::string left = impl->left_over(); !left.empty()) {
+    rt::throw_logic_error(call, ": not freed: ", left);
+  }
+  const observe::waiting waiting({"free_runtime"});
+  std::optional<rt::checker::closing> closing;
+  if (impl->checks() != nullptr) {
+    closing.emplace(*impl->checks(), impl, nullptr, call);
+    impl->checks()->report_end_of(impl);
+  }
+  std::string disagreement;
+  std::optional<rt::finalization> together;
+  if (impl->default_device() != nullptr) {
+    try {
+      together.emplace(*impl).finish();
+    } catch (const std::runtime_error& error) {
+      // The ranks have not called the same collective operations.
+      disagreement = error.what();
+      if (impl->record()) impl->record().to()->keep(observe::keep_failure);
+    }
+  }
+  if (rt::is_checked_mode()) {
+    for (const std::string& each : rt::leftovers(*impl)) LCI_LOG(warn, call, ": ", each);
+  }
+  impl->report_counters();
+  {
+    process_state& state = process();
+    const std::lock_guard<std::mutex> guard(state.mutex);
+    state.alive.erase(std::remove(state.alive.begin(), state.alive.end(), impl), state.alive.end());
+  }
+  delete impl;
+  closing.reset();  // before the checker ends
+  *runtime = runtime_t();
+  global_finalize();
+  if (!disagreement.empty()) throw std::runtime_error(disagreement);
+}
+
 template <class Op>
 runtime_t make_runtime(const Op& options) {
   const observe::waiting waiting({"alloc_runtime"});
@@ -255,41 +296,7 @@ runtime_t alloc_runtime_x::operator()() const {
   }
 }
 
-void free_runtime_x::operator()() const {
-  runtime_t* const runtime = get_runtime();
-  if (runtime->is_empty()) rt::throw_invalid_argument("free_runtime: the handle is empty");
-  runtime_impl_t* impl = runtime->p_impl;
-  rt::check_live(*impl, "runtime");
-  if (const std::string left = impl->left_over(); !left.empty()) {
-    rt::throw_logic_error("free_runtime: not freed: ", left);
-  }
-  const observe::waiting waiting({"free_runtime"});
-  if (impl->checks() != nullptr) impl->checks()->report_end_of(impl);
-  std::string disagreement;
-  std::optional<rt::finalization> together;
-  if (impl->default_device() != nullptr) {
-    try {
-      together.emplace(*impl).finish();
-    } catch (const std::runtime_error& error) {
-      // The ranks have not called the same collective operations.
-      disagreement = error.what();
-      if (impl->record()) impl->record().to()->keep(observe::keep_failure);
-    }
-  }
-  if (rt::is_checked_mode()) {
-    for (const std::string& each : rt::leftovers(*impl)) LCI_LOG(warn, "free_runtime: ", each);
-  }
-  impl->report_counters();
-  {
-    process_state& state = process();
-    const std::lock_guard<std::mutex> guard(state.mutex);
-    state.alive.erase(std::remove(state.alive.begin(), state.alive.end(), impl), state.alive.end());
-  }
-  delete impl;
-  *runtime = runtime_t();
-  global_finalize();
-  if (!disagreement.empty()) throw std::runtime_error(disagreement);
-}
+void free_runtime_x::operator()() const { end_runtime(get_runtime(), "free_runtime"); }
 
 runtime_t g_runtime_init_x::operator()() const {
   if (g_runtime_users == 0) {
@@ -313,7 +320,7 @@ void g_runtime_fina_x::operator()() const {
     --g_runtime_users;
     return;
   }
-  // free_runtime either changes nothing or empties the handle, whether it throws or not.
+  // end_runtime() either changes nothing or empties the handle, whether it throws or not.
   struct last_use {
     ~last_use() {
       if (!runtime.is_empty()) return;
@@ -322,7 +329,7 @@ void g_runtime_fina_x::operator()() const {
     }
     runtime_t runtime = rt::global_runtime();
   } last;
-  free_runtime(&last.runtime);
+  end_runtime(&last.runtime, "g_runtime_fina");
 }
 
 runtime_t get_g_runtime_x::operator()() const { return rt::global_runtime(); }

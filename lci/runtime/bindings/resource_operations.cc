@@ -7,6 +7,7 @@
 #include "lci/runtime/bindings/thread_devices.h"
 #include "lci/runtime/core/rmr.h"
 #include "lci/runtime/core/throw.h"
+#include "lci/runtime/device/checked_call.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/device/wait.h"
@@ -56,7 +57,7 @@ device_t alloc_device_x::operator()() const {
 
 void free_device_x::operator()() const {
   device_impl_t* impl = rt::checked_handle(*get_device(), "free_device");
-  owner(get_runtime(), impl->runtime, "free_device").free_device(impl);
+  owner(get_runtime(), impl->runtime, "free_device").free_device(impl, "free_device");
   *get_device() = device_t();
 }
 
@@ -184,11 +185,12 @@ void* get_upacket_x::operator()() const {
 
 void put_upacket_x::operator()() const {
   if (get_packet() == nullptr ||
-      reinterpret_cast<uintptr_t>(get_packet()) % alignof(rt::packet) != 0 ||
-      !rt::packet::of(get_packet())->is_valid()) {
+      reinterpret_cast<uintptr_t>(get_packet()) % alignof(rt::packet) != 0) {
     rt::refuse_handle("put_upacket", "this is not a packet");
   }
-  rt::packet::of(get_packet())->put();
+  rt::packet* const returned = rt::packet::of(get_packet());
+  if (__builtin_expect(returned->is_valid(), 1)) return returned->put();
+  rt::put_checked(returned);
 }
 
 size_t get_max_bcopy_size_x::operator()() const {
@@ -238,7 +240,14 @@ allocator_base_t* get_allocator_x::operator()() const {
 }
 
 progress_result_t progress_x::operator()() const {
-  device_impl_t& device = *rt::target_of(get_runtime(), get_device(), get_endpoint()).device;
+  if (__builtin_expect(get_runtime().is_empty() && get_endpoint().is_empty(), 1)) {
+    device_impl_t* const device = rt::known_device(get_device());
+    if (__builtin_expect(device != nullptr, 1)) {
+      return rt::poll(*device, device->attr.progress_yield);
+    }
+  }
+  device_impl_t& device = *rt::resolve(get_runtime(), get_device(), get_endpoint()).device;
+  const rt::checked_call call(&device, "progress");
   return rt::poll(device, device.attr.progress_yield);
 }
 

@@ -59,20 +59,21 @@ comp_t alloc_signal_x::operator()() const {
 }
 
 bool signal_test_x::operator()() const {
-  const bool is_over = rt::checked<rt::event_signal>(get_comp(), "signal_test")->test();
+  const bool is_over =
+      rt::checked<rt::event_signal>(get_comp(), "signal_test")->test("signal_test");
   rt::thread_tests::own.add(is_over);
   return is_over;
 }
 
 void signal_wait_x::operator()() const {
   const rt::event_signal* const signal = rt::checked<rt::event_signal>(get_comp(), "signal_wait");
-  if (signal->test()) return;
+  if (signal->test("signal_wait")) return;
   const rt::target target = rt::resolve(get_runtime(), get_device());
   device_impl_t* const device = get_do_progress() ? target.device : nullptr;
   patience patience(target.runtime->attr().signal_patience);
   unsigned looks = 0;
   rt::wait_until(device, {"signal_wait"}, [&] {
-    if (signal->test()) return true;
+    if (signal->test("signal_wait")) return true;
     // The clock costs as much as a poll.
     if (__builtin_expect(++looks % 1024 == 0, 0) && patience.is_over()) {
       LCI_LOG(warn, "signal_wait has waited for long: ", signal->describe());

@@ -114,7 +114,9 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
       devices.push_back(place.runtime.alloc_device(place.context, place.packets, attr));
     }
   } catch (...) {
-    for (device_impl_t* each : devices) place.runtime.free_device(each);
+    for (device_impl_t* each : devices) {
+      place.runtime.free_device(each, "alloc_thread_devices");
+    }
     throw;
   }
   return new thread_devices_impl_t(place.runtime, std::move(devices));
@@ -123,8 +125,10 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
 void free_thread_devices_x::operator()() const {
   thread_devices_impl_t& impl = checked(*get_devices(), "free_thread_devices");
   // All or none.
-  for (int i = 0; i < impl.size(); ++i) impl.at(i)->check_idle("free_thread_devices");
-  for (int i = 0; i < impl.size(); ++i) impl.runtime.free_device(impl.at(i));
+  for (int i = 0; i < impl.size(); ++i) impl.at(i)->check_unused("free_thread_devices");
+  for (int i = 0; i < impl.size(); ++i) {
+    impl.runtime.free_device(impl.at(i), "free_thread_devices");
+  }
   delete &impl;
   *get_devices() = thread_devices_t();
 }

@@ -16,6 +16,8 @@
 namespace lci::rt {
 namespace {
 
+thread_local bool is_thread_of_library = false;
+
 int64_t this_thread() {
   static thread_local const int64_t number = ::syscall(SYS_gettid);
   return number;
@@ -97,6 +99,62 @@ void checker::add_device(const void* device, const void* runtime, int number,
 void checker::remove_device(const void* device) {
   const std::lock_guard<std::mutex> guard(mutex_);
   devices_.erase(device);
+}
+
+// Calls, and the end of what they use.
+
+void checker::note_thread_of_library() { is_thread_of_library = true; }
+
+void checker::enter(const void* scope, const void* device, const char* name) {
+  if (is_thread_of_library) return;
+  const int64_t thread = this_thread();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = devices_.find(device);
+  if (found == devices_.end()) return;
+  const known_device& used = found->second;
+  if (used.closed_by != 0 && used.closed_by != thread) {
+    throw_logic_error(name, ": thread ", used.closed_by, " is freeing device ", used.number, " (",
+                      used.closed_in, "), which no other thread may use meanwhile or later");
+  }
+  calls_.emplace(scope, call_under_way{device, thread, name});
+}
+
+void checker::leave(const void* scope) {
+  if (is_thread_of_library) return;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  calls_.erase(scope);
+}
+
+checker::closing::closing(checker& checks, const void* runtime, const void* device,
+                          const char* name)
+    : checks_(checks), runtime_(runtime), device_(device) {
+  const int64_t thread = this_thread();
+  const std::lock_guard<std::mutex> guard(checks_.mutex_);
+  for (const auto& [unused, each] : checks_.calls_) {
+    if (each.thread == thread || !is_closed(each.device)) continue;
+    throw_logic_error(name, ": thread ", each.thread, " is inside ", each.name, " on device ",
+                      checks_.devices_.at(each.device).number,
+                      "; stop the threads that use the library before freeing what they use");
+  }
+  for (auto& [address, each] : checks_.devices_) {
+    if (!is_closed(address)) continue;
+    each.closed_by = thread;
+    each.closed_in = name;
+  }
+}
+
+checker::closing::~closing() {
+  const std::lock_guard<std::mutex> guard(checks_.mutex_);
+  for (auto& [address, each] : checks_.devices_) {
+    if (is_closed(address)) each.closed_by = 0;
+  }
+}
+
+// With the lock.
+bool checker::closing::is_closed(const void* device) const {
+  if (device_ != nullptr) return device == device_;
+  const auto found = checks_.devices_.find(device);
+  return found != checks_.devices_.end() && found->second.runtime == runtime_;
 }
 
 uint32_t checker::polls_of(const posted_operation& posted) const {
@@ -189,7 +247,11 @@ void checker::cancel(comp_impl_t& begun) {
 }
 
 checker::post::post(checker& checks, const posted_operation& posted)
-    : checks_(checks), posted_(posted), pending_(checks.add(posted)), id_(pending_->id) {}
+    : checks_(checks),
+      posted_(posted),
+      call_(checks, posted.device, posted.call),
+      pending_(checks.add(posted)),
+      id_(pending_->id) {}
 
 comp_impl_t* checker::post::comp() const {
   return posted_.comp == nullptr ? nullptr : static_cast<comp_impl_t*>(pending_);

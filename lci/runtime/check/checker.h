@@ -44,8 +44,10 @@ struct checker_options {
 // - a completion object that is freed while an operation will signal it;
 // - a post that answers retry and is not repeated;
 // - operations on a device on which nobody makes progress;
+// - a device or runtime that is freed while another thread is inside a call that uses it, or such a
+//   call while it is being freed;
 // - collective operations that differ between ranks.
-// Each is reported when it is found, the first ten of a kind.
+// Each is reported when it is found, the first ten of a kind, or is an exception of the call.
 //
 // An operation with a completion object signals an object of the checker in its place, which passes
 // the status on. The runtimes of a checker, and the threads that call them, end before it does.
@@ -64,6 +66,46 @@ class checker {
                   const base::thread_counts* polls);
   void remove_device(const void* device);
 
+  // A call of the program that uses a device, while it is under way.
+  class call {
+   public:
+    // `name`: a literal. Throws std::logic_error if another thread is freeing the device.
+    call(checker& checks, const void* device, const char* name) : checks_(checks) {
+      checks_.enter(this, device, name);
+    }
+    ~call() { checks_.leave(this); }
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+
+   private:
+    checker& checks_;
+  };
+  // The same by two functions; `scope` identifies the call.
+  void enter(const void* scope, const void* device, const char* name);
+  void leave(const void* scope);
+  // This thread is one of the library, which stops it before it frees a device: its calls are those
+  // of handlers, and are never refused.
+  static void note_thread_of_library();
+
+  // While a device, or all devices of a runtime, are being freed.
+  class closing {
+   public:
+    // `device` null: all of the runtime. `name`: what the program has called; a literal. Throws
+    // std::logic_error if another thread is inside a call that uses one of the devices.
+    closing(checker& checks, const void* runtime, const void* device, const char* name);
+    // Calls may use those devices again that have not been freed.
+    ~closing();
+    closing(const closing&) = delete;
+    closing& operator=(const closing&) = delete;
+
+   private:
+    bool is_closed(const void* device) const;
+
+    checker& checks_;
+    const void* const runtime_;
+    const void* const device_;
+  };
+
   // A post while it is under way. An operation without a completion object is over when its post
   // returns.
   class post {
@@ -81,6 +123,7 @@ class checker {
    private:
     checker& checks_;
     const posted_operation posted_;
+    const call call_;
     pending_operation* const pending_;
     const uint64_t id_;
     bool is_answered_ = false;
@@ -126,6 +169,14 @@ class checker {
     int number;
     const base::thread_counts* polls;
     bool is_reported = false;
+    // Of the thread that is freeing it; 0: it is not being freed.
+    int64_t closed_by = 0;
+    const char* closed_in = "";
+  };
+  struct call_under_way {
+    const void* device;
+    int64_t thread;
+    const char* name;
   };
   using clock = std::chrono::steady_clock;
 
@@ -153,6 +204,7 @@ class checker {
   buffer_index<pending_operation> readers_;  // operations that read their buffers
   buffer_index<pending_operation> writers_;
   std::map<const void*, known_device> devices_;
+  std::unordered_map<const void*, call_under_way> calls_;  // by scope
   dropped_retries retries_;
 
   const observe::listed<checker> listed_{this};

@@ -239,6 +239,68 @@ TEST_F(CheckerTest, TenMistakesOfAKindAreReported) {
   EXPECT_EQ(checks_.mistakes(), 20U);
 }
 
+// What `act` throws in another thread.
+template <class Act>
+std::string error_elsewhere(const Act& act) {
+  std::string text;
+  std::thread([&] {
+    try {
+      act();
+    } catch (const std::logic_error& error) {
+      text = error.what();
+    }
+  }).join();
+  return text;
+}
+
+TEST_F(CheckerTest, ADeviceCannotBeFreedWhileAnotherThreadIsInsideACall) {
+  const auto close = [&] {
+    const checker::closing closing(checks_, &runtime_, nullptr, "free_runtime");
+  };
+  const auto close_device = [&] {
+    const checker::closing closing(checks_, nullptr, &device_, "free_device");
+  };
+  {
+    const checker::call call(checks_, &device_, "progress");
+    EXPECT_NE(error_elsewhere(close).find("is inside progress on device 3"), std::string::npos);
+    EXPECT_EQ(error_elsewhere(close).find("lci: free_runtime: thread "), 0U);
+    EXPECT_NE(error_elsewhere(close_device).find("free_device: thread"), std::string::npos);
+    // Of another runtime, and of this thread, such as one that frees in a handler.
+    EXPECT_EQ(error_elsewhere([&] {
+                const int other = 0;
+                const checker::closing closing(checks_, &other, nullptr, "free_runtime");
+              }),
+              "");
+    close();
+  }
+  EXPECT_EQ(error_elsewhere(close), "");
+  EXPECT_EQ(error_elsewhere(close_device), "");
+  // A post is such a call, until it has been answered.
+  {
+    checker::post made(checks_, make(kind::send, bytes_.data(), size));
+    EXPECT_NE(error_elsewhere(close).find("is inside post_send"), std::string::npos);
+    made.answered(errorcode_t::retry_nomem);
+  }
+  EXPECT_EQ(error_elsewhere(close), "");
+}
+
+TEST_F(CheckerTest, ADeviceThatIsBeingFreedCannotBeUsedByAnotherThread) {
+  const auto call = [&] { const checker::call made(checks_, &device_, "progress"); };
+  {
+    const checker::closing closing(checks_, &runtime_, nullptr, "g_runtime_fina");
+    call();
+    const std::string text = error_elsewhere(call);
+    EXPECT_EQ(text.find("lci: progress: thread "), 0U) << text;
+    EXPECT_NE(text.find("is freeing device 3 (g_runtime_fina)"), std::string::npos) << text;
+    EXPECT_EQ(error_elsewhere([&] {
+                checker::note_thread_of_library();  // which runs a handler
+                call();
+              }),
+              "");
+  }
+  EXPECT_EQ(error_elsewhere(call), "");
+}
+
 TEST_F(CheckerTest, OperationsOfARuntimeThatIsGoneAreForgotten) {
   static_cast<void>(pend(make(kind::receive, bytes_.data(), 8)));
   checks_.forget(&runtime_);

@@ -114,11 +114,11 @@ class event_signal final : public library_comp {
   void signal(status_t status) override;
   void arrived(uint32_t part) { counter_.add(part); }
 
-  // Throw as the interface says, if something has gone wrong.
-  bool test() const {
+  // Throw as the interface says, if something has gone wrong. `call`: what the program has called.
+  bool test(const char* call) const {
     const int64_t value = counter_.get();
     if (__builtin_expect(value == 0, 1)) return true;
-    if (__builtin_expect(counter_.is_bad(value), 0)) report(value, "signal_test");
+    if (__builtin_expect(counter_.is_bad(value), 0)) report(value, call);
     return false;
   }
   void reset();

@@ -38,10 +38,10 @@ void rank_state::mark_failed(int rank) {
 
 // Remote completion objects.
 
-rcomp_t rank_state::reserve_rcomps(rcomp_t n) {
+rcomp_t rank_state::reserve_rcomps(rcomp_t n, const char* call) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
   if (n > ~rcomp_t{0} - next_rcomp_) {
-    throw_invalid_argument("reserve_rcomps: ", n, " more than are left");
+    throw_invalid_argument(call, ": ", n, " more than are left");
   }
   const rcomp_t first = next_rcomp_;
   next_rcomp_ += n;

@@ -78,7 +78,7 @@ class rank_state {
   void mark_failed(int rank);
 
   // Completion objects that other ranks can name.
-  rcomp_t reserve_rcomps(rcomp_t n);
+  rcomp_t reserve_rcomps(rcomp_t n, const char* call);
   // `comp` null: the name means nothing from now on.
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
   // All objects with their names. Not for fast paths.

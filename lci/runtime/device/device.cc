@@ -128,7 +128,11 @@ bool device_impl_t::idle() {
          raw.idle();
 }
 
-void device_impl_t::check_idle(const char* call) {
+void device_impl_t::check_unused(const char* call) {
+  if (extra_endpoints() != 0) {
+    rt::throw_logic_error(call, ": ", extra_endpoints(), " endpoints of device ", attr.uid,
+                          " have not been freed");
+  }
   if (idle()) return;
   rt::throw_logic_error(call, ": operations are under way on device ", attr.uid,
                         "; call wait_drained first");

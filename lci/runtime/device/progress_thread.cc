@@ -9,6 +9,7 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/log.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
@@ -72,6 +73,7 @@ bool progress_thread::moves() {
 }
 
 void progress_thread::run() {
+  checker::note_thread_of_library();
   while (!stop_.load(std::memory_order_acquire)) {
     spin();
     sleep();

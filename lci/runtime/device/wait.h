@@ -9,6 +9,7 @@
 #include "lci/base/backoff.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/core/throw.h"
+#include "lci/runtime/device/checked_call.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
 
@@ -28,6 +29,7 @@ template <class Done>
 void wait_until(device_impl_t* device, const observe::wait_info& what, Done done) {
   if (done()) return;
   check_may_wait(what);
+  const checked_call call(device, what.call);
   base::backoff backoff;
   observe::patient_waiting waiting(what);
   while (!done()) {
@@ -55,6 +57,7 @@ void wait_oversubscribed(device_impl_t& device, const observe::wait_info& what, 
   constexpr int attempts = 8;
   if (done()) return;
   check_may_wait(what);
+  const checked_call call(&device, what.call);
   observe::patient_waiting waiting(what);
   for (;;) {
     for (int attempt = 0; attempt < attempts; ++attempt) {

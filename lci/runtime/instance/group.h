@@ -48,8 +48,9 @@ class group_impl_t : public rt::live_object {
   rt::hierarchy::report report() const;
   // Once all ranks have reported: `reports` are theirs, by place.
   void find_shared_memory(const std::vector<rt::hierarchy::report>& reports);
-  // Something that lives as long as the group.
-  void attach(std::shared_ptr<void> part) { attached_ = std::move(part); }
+  // The thread team that the group has been made for, and that lives as long as the group.
+  void attach(std::shared_ptr<void> team) { team_ = std::move(team); }
+  bool is_of_thread_team() const { return team_ != nullptr; }
   // No other rank uses the group any more.
   void leave() { is_used_by_others_ = false; }
 
@@ -88,7 +89,7 @@ class group_impl_t : public rt::live_object {
   introduction own_ = {};
   bool is_used_by_others_ = false;
   std::atomic<int> persistent_colls_{0};
-  std::shared_ptr<void> attached_;
+  std::shared_ptr<void> team_;  // null: it is a group of the program
   std::optional<net::context::allocation> block_;
   std::unique_ptr<matching_engine_impl_t> engine_;
   std::unique_ptr<rt::shared_memory> shared_memory_;

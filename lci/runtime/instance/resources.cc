@@ -1,4 +1,5 @@
 // The resources that a runtime allocates and frees.
+#include <optional>
 #include <utility>
 
 #include "lci/base/status.h"
@@ -145,19 +146,19 @@ device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
   return device.release();
 }
 
-void runtime_impl_t::free_device(device_impl_t* device) {
+void runtime_impl_t::free_device(device_impl_t* device, const char* call) {
   if (device == default_device_.get()) {
-    rt::throw_logic_error("free_device: the default device is freed with its runtime");
+    rt::throw_logic_error(call, ": the default device is freed with its runtime");
   }
-  if (device->extra_endpoints() != 0) {
-    rt::throw_logic_error("free_device: ", device->extra_endpoints(),
-                          " endpoints of it have not been freed");
+  std::optional<rt::checker::closing> closing;
+  if (checks() != nullptr) {
+    closing.emplace(*checks(), nullptr, device, call);
+    checks()->report_end_of_device(device);
   }
-  if (checks() != nullptr) checks()->report_end_of_device(device);
-  device->check_idle("free_device");
+  device->check_unused(call);
   // Messages that only their receivers still have to take, such as a barrier's last one, are not an
   // error of the program: wait for them.
-  rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
+  rt::wait_until(device, {call}, [device] { return device->drained(); });
   delete device;
   devices_.fetch_sub(1, std::memory_order_acq_rel);
 }

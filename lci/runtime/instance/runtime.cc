@@ -201,7 +201,11 @@ std::string runtime_impl_t::left_over() const {
   add(signals_alive(), "signal");
   add(plans_.load(std::memory_order_acquire), "plan");
   add(persistent_colls_.load(std::memory_order_acquire), "persistent collective");
-  add(number_of_groups(), "group");
+  const std::shared_lock<std::shared_mutex> guard(groups_mutex_);
+  const auto teams = std::count_if(groups_.begin(), groups_.end(),
+                                   [](const auto& each) { return each->is_of_thread_team(); });
+  add(static_cast<int>(teams), "thread team");
+  add(static_cast<int>(groups_.size()) - static_cast<int>(teams), "group");
   return list;
 }
 
@@ -242,11 +246,6 @@ std::unique_ptr<group_impl_t> runtime_impl_t::remove_group(group_impl_t* group) 
 void runtime_impl_t::abandon_group(std::unique_ptr<group_impl_t> left) {
   const std::lock_guard<std::shared_mutex> guard(groups_mutex_);
   abandoned_.push_back(std::move(left));
-}
-
-int runtime_impl_t::number_of_groups() const {
-  const std::shared_lock<std::shared_mutex> guard(groups_mutex_);
-  return static_cast<int>(groups_.size());
 }
 
 void runtime_impl_t::defer_failure(const peer_failure_error& failure) {

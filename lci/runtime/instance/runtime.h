@@ -78,7 +78,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   void free_net_context(net_context_impl_t* context);
   device_impl_t* alloc_device(net_context_impl_t& context, packet_pool_impl_t& packets,
                               const device_attr_t& attributes);
-  void free_device(device_impl_t* device);
+  // `call`: what the program has called; a literal.
+  void free_device(device_impl_t* device, const char* call);
   mr_impl_t* register_memory(net_context_impl_t& context, void* address, size_t size,
                              const mr_attr_t& attributes);
   // Also of what alloc_memory made: then the memory goes, too.
@@ -114,7 +115,6 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   int note_failure(int rank);
   // A later progress() throws it. It counts as a pending operation until then.
   void defer_failure(const peer_failure_error& failure);
-  int number_of_groups() const;
 
   // Groups that the program has. The runtime owns them.
   group_impl_t* add_group(std::unique_ptr<group_impl_t> made);

@@ -54,6 +54,7 @@ loose_packets::holder& loose_packets::holder_of(packet& one) {
 packet* loose_packets::packet_of(holder& one) { return reinterpret_cast<packet*>(&one + 1); }
 
 loose_packets::~loose_packets() {
+  while (packet* const returned = returned_.take_oldest()) put(returned);
   for (part& each : parts_) {
     for (holder* first : each.idle) {
       while (first != nullptr) {
@@ -97,7 +98,7 @@ loose_packets::holder* loose_packets::make(size_t capacity) {
   made->capacity = capacity;
   packet* const one = packet_of(*made);
   one->pool_ = nullptr;
-  one->magic_ = packet::magic;
+  one->magic_ = is_watched_ ? packet::watched : packet::magic;
   try {
     const std::lock_guard<std::mutex> guard(mutex_);
     made->place = all_.size();
@@ -142,6 +143,12 @@ void loose_packets::put(packet* returned) noexcept {
     keeper->kept_.fetch_add(one->capacity, std::memory_order_relaxed);
   }
   while (holder* const gone = keeper->take_superfluous(own, size_class)) keeper->destroy(gone);
+}
+
+void loose_packets::put_checked(packet* returned) {
+  const holder& one = holder_of(*returned);
+  if (one.keeper == nullptr) return put(returned);
+  one.keeper->returned_.add(returned, one.capacity);
 }
 
 loose_packets::holder* loose_packets::take_superfluous(part& from, size_t size_class) {

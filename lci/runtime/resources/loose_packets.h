@@ -10,6 +10,7 @@
 #include "lci/base/status.h"
 #include "lci/net/backend.h"
 #include "lci/net/op.h"
+#include "lci/runtime/resources/returned_packets.h"
 
 namespace lci::rt {
 
@@ -29,8 +30,10 @@ class packet;
 // own part, and takes from the others if that has none.
 class loose_packets {
  public:
-  // Keeps idle packets of up to `most_kept` bytes in total.
-  explicit loose_packets(size_t most_kept) : most_kept_(most_kept) {}
+  // Keeps idle packets of up to `most_kept` bytes in total. `is_watched`: returns by the program are
+  // checked (put_checked).
+  explicit loose_packets(size_t most_kept, bool is_watched = false)
+      : most_kept_(most_kept), is_watched_(is_watched), returned_(most_kept) {}
   // Packets that are in use are freed when they are returned.
   ~loose_packets();
   loose_packets(const loose_packets&) = delete;
@@ -42,6 +45,8 @@ class loose_packets {
   // Takes back a packet that get() returned. The loose_packets that it is from may have been
   // destroyed.
   static void put(packet* returned) noexcept;
+  // As put(), of a watched packet by the program. Throws as returned_packets::add().
+  static void put_checked(packet* returned);
   // As put(), but does not keep it: a rank that counts as failed may still write to it.
   static void discard(packet* returned) noexcept;
 
@@ -78,6 +83,8 @@ class loose_packets {
   static void free_memory(holder* gone) noexcept;
 
   const size_t most_kept_;
+  const bool is_watched_;
+  returned_packets returned_;
   std::atomic<size_t> kept_{0};
   std::array<part, 8> parts_;
 

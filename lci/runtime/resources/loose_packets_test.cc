@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -49,6 +51,38 @@ TEST_F(LoosePackets, AnIdlePacketIsTakenAgain) {
   second->put();
   third->put();
   EXPECT_EQ(packets_.kept_bytes(), 2 * 65536u);
+}
+
+std::string error_of_put(packet* returned) {
+  try {
+    put_checked(returned);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(LoosePackets, AWatchedPacketCannotBeReturnedTwice) {
+  const auto watched = std::make_unique<loose_packets>(mib, /*is_watched=*/true);
+  packet* const first = watched->get(65536);
+  packet* const second = watched->get(65536);
+  EXPECT_FALSE(first->is_valid());
+  EXPECT_EQ(error_of_put(first), "");
+  EXPECT_EQ(error_of_put(second), "");
+  for (packet* const again : {first, second}) {
+    EXPECT_NE(error_of_put(again).find("put_upacket: this packet has been returned before"),
+              std::string::npos);
+  }
+  alignas(64) unsigned char none[128] = {};
+  EXPECT_NE(error_of_put(packet::of(none + 64)).find("not a packet"), std::string::npos);
+  // No room for more than 16 of them: the first one is used again, and may be returned again.
+  std::set<packet*> taken;
+  for (int i = 0; i < 32; ++i) {
+    packet* const one = watched->get(65536);
+    taken.insert(one);
+    EXPECT_EQ(error_of_put(one), "");
+  }
+  EXPECT_LT(taken.size(), 32u);
 }
 
 TEST_F(LoosePackets, PacketsHaveRoomForAnySize) {

@@ -44,6 +44,14 @@ net::local_region packet_regions::enter(size_t slab) {
   return *made;
 }
 
+void put_checked(packet* returned) {
+  if (returned->magic_ != packet::watched && returned->magic_ != packet::returned) {
+    throw_invalid_argument("put_upacket: this is not a packet");
+  }
+  if (returned->is_loose()) return loose_packets::put_checked(returned);
+  returned->pool()->returned_.add(returned, returned->pool()->attr.packet_size);
+}
+
 }  // namespace rt
 
 namespace {
@@ -71,7 +79,8 @@ packet_pool_impl_t::packet_pool_impl_t(rt::rank_state& state, const packet_pool_
       // The bytes that the packet holds behind its header, in whole lines.
       stride_(sizeof(rt::packet) + (attr.packet_size + 63) / 64 * 64),
       stock_(std::min(state.attr().packet_return_threshold, attr.npackets)),
-      loose_(attr.packet_kept_bytes),
+      loose_(attr.packet_kept_bytes, state.checks() != nullptr),
+      returned_(attr.packet_kept_bytes),
       state_(state) {
   bytes_ = stride_ * attr.npackets;
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
@@ -95,6 +104,7 @@ rt::packet* packet_pool_impl_t::grow() {
   const size_t first = used_.load(std::memory_order_relaxed);
   const size_t count = std::min(packets_at_a_time, attr.npackets - first);
   if (count == 0) {
+    if (rt::packet* const oldest = returned_.take_oldest()) return oldest;
     exhausted_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
@@ -102,7 +112,7 @@ rt::packet* packet_pool_impl_t::grow() {
   for (size_t i = 0; i < count; ++i) {
     auto* packet = reinterpret_cast<rt::packet*>(base_ + stride_ * (first + i));
     packet->pool_ = this;
-    packet->magic_ = rt::packet::magic;
+    packet->magic_ = state_.checks() == nullptr ? rt::packet::magic : rt::packet::watched;
     packet->owner_ = base::thread_number();
     if (i > 0) stock_.put(packet);
   }
@@ -116,7 +126,7 @@ void packet_pool_impl_t::report_lost() {
 }
 
 size_t packet_pool_impl_t::in_use() const {
-  return used_.load(std::memory_order_relaxed) - stock_.size();
+  return used_.load(std::memory_order_relaxed) - stock_.size() - returned_.size();
 }
 
 void packet_pool_impl_t::read(packet_pool_counters_t* out) const {

@@ -20,6 +20,7 @@
 #include "lci/net/op.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/resources/loose_packets.h"
+#include "lci/runtime/resources/returned_packets.h"
 
 namespace lci {
 
@@ -42,7 +43,8 @@ class alignas(64) packet {
   // The place for a header of `size` bytes, at most net::max_header_size.
   unsigned char* header(size_t size) { return payload() - size; }
   packet_pool_impl_t* pool() const { return pool_; }
-  // Is `this` what it seems to be? For bad pointers from the program.
+  // Is `this` what it seems to be? For bad pointers from the program. False for a watched packet,
+  // whose returns are checked (put_checked), so that the check costs nothing elsewhere.
   bool is_valid() const { return magic_ == magic; }
 
   bool is_loose() const { return pool_ == nullptr; }
@@ -52,7 +54,11 @@ class alignas(64) packet {
  private:
   friend class lci::packet_pool_impl_t;
   friend class loose_packets;
-  static constexpr uint64_t magic = 0x4c434920706b7400;  // "LCI pkt"
+  friend class returned_packets;
+  friend void put_checked(packet* returned);
+  static constexpr uint64_t magic = 0x4c434920706b7400;     // "LCI pkt"
+  static constexpr uint64_t watched = 0x4c434920706b7421;   // "LCI pkt!"
+  static constexpr uint64_t returned = 0x4c434920706b742d;  // "LCI pkt-"
 
   packet_pool_impl_t* pool_;  // null: one of loose_packets
   uint64_t magic_;
@@ -61,6 +67,10 @@ class alignas(64) packet {
   unsigned char headroom_[net::max_header_size];
 };
 static_assert(sizeof(packet) == 64);
+
+// The program returns a packet, or what is_valid() says is none. Throws std::invalid_argument if it
+// is none, or the program has returned it before.
+[[gnu::cold]] void put_checked(packet* returned);
 
 // The registrations of a pool's packets with one net context, for a network that needs them: a slab
 // of 4 MiB at a time, when the first packet of it is sent in place. A pool has room for more
@@ -156,6 +166,7 @@ class packet_pool_impl_t : public rt::live_object {
   std::atomic<int> devices{0};  // that use it
 
  private:
+  friend void rt::put_checked(rt::packet* returned);
   // Some that were never used, one of them for the caller. Null if there are none.
   rt::packet* grow();
   void report_lost();
@@ -176,6 +187,7 @@ class packet_pool_impl_t : public rt::live_object {
 
   std::atomic<uint64_t> exhausted_{0};  // gets that found none left
   rt::loose_packets loose_;
+  rt::returned_packets returned_;
 
   rt::rank_state& state_;
   std::mutex regions_mutex_;
