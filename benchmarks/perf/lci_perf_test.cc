@@ -210,6 +210,19 @@ TEST(lci_perf, text_is_a_header_and_a_line_a_size) {
                     HasSubstr("threads 1"), HasSubstr("# CPU "), HasSubstr("bind none")));
 }
 
+TEST(lci_perf, takes_the_backends_of_the_library) {
+  const outcome result = run(2, "--backend shm --iters 10 --size 8 --format json");
+  ASSERT_EQ(result.code, 0) << result.text;
+  EXPECT_EQ(json_object(lines_of(result.text).at(0)).text("backend"), "shm");
+  // One rank names those that there are.
+  const outcome unknown = run(2, "--backend tofu");
+  EXPECT_EQ(unknown.code, 2);
+  const std::string option = "lci_perf: --backend tofu: ";
+  EXPECT_THAT(unknown.text,
+              AllOf(HasSubstr(option), HasSubstr("shm"), HasSubstr("mixed"), HasSubstr("sim")));
+  EXPECT_EQ(unknown.text.find(option), unknown.text.rfind(option)) << unknown.text;
+}
+
 TEST(lci_perf, csv_has_as_many_values_as_names) {
   const outcome result = run(2, "--test rate --iters 10 --validate --format csv --size 8:16");
   ASSERT_EQ(result.code, 0) << result.text;

@@ -87,7 +87,7 @@ constexpr cli::word<output_format> formats[] = {
     {"text", output_format::text, "a table"},
     {"csv", output_format::csv, "comma-separated values with a header line"},
     {"json", output_format::json, "an object per line"}};
-// Not the simulated one, which joins no processes.
+// Those of the interface; the library may have others.
 constexpr cli::word<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backend_t::none},
                                                        {"shm", lci::attr_backend_t::shm},
                                                        {"ibv", lci::attr_backend_t::ibv},
@@ -328,8 +328,8 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   return chosen;
 }
 
-cli::option backend_option(lci::attr_backend_t* to) {
-  return {"--backend", "B", "the transport", cli::choice(backends, to)};
+cli::option backend_option(std::string* to) {
+  return {"--backend", "B", "the transport, as in LCI_ATTR_BACKEND", cli::text(to)};
 }
 
 cli::option binding_option(binding* to) {

@@ -69,7 +69,7 @@ struct options {
   int64_t warmup = -1;  // -1: a tenth of the iterations, and none where `seconds` is given
   bool validate = false;
   bool read = false;  // latency of a send or an active message: with the reading of its bytes
-  lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
+  std::string backend = "auto";  // as in LCI_ATTR_BACKEND; run_program() checks it
   binding bind = binding::core;
   memory_kind memory = memory_kind::registered;
   buffer_kind buffers = buffer_kind::malloc;  // packet: of active messages to a queue or sync
@@ -113,7 +113,7 @@ bool is_atomic(operation op);
 bool is_one_sided(operation op);
 
 // Options of other programs, too. Their values are written to *to, which is the default.
-cli::option backend_option(lci::attr_backend_t* to);
+cli::option backend_option(std::string* to);
 cli::option binding_option(binding* to);
 
 // As they are spelt on the command line.

@@ -41,7 +41,7 @@ TEST(options, defaults) {
   EXPECT_EQ(chosen.device_count, 1);
   EXPECT_EQ(chosen.completion, completion_kind::queue);
   EXPECT_FALSE(chosen.validate);
-  EXPECT_EQ(chosen.backend, lci::attr_backend_t::none);
+  EXPECT_EQ(chosen.backend, "auto");
   EXPECT_EQ(chosen.bind, binding::core);
   EXPECT_EQ(chosen.buffers, buffer_kind::malloc);
   EXPECT_EQ(chosen.format, output_format::text);
@@ -87,7 +87,7 @@ TEST(options, everything_can_be_chosen) {
   EXPECT_EQ(iterations_for(chosen, 4096), 77U);
   EXPECT_EQ(warmup_for(chosen, 4096), 0U);
   EXPECT_TRUE(chosen.validate);
-  EXPECT_EQ(chosen.backend, lci::attr_backend_t::shm);
+  EXPECT_EQ(chosen.backend, "shm");
   EXPECT_EQ(chosen.bind, binding::none);
   EXPECT_EQ(chosen.memory, memory_kind::allocated);
   EXPECT_EQ(chosen.yield, 64);
@@ -113,9 +113,6 @@ TEST(options, every_name_is_understood_and_is_the_one_that_is_printed) {
   }
   for (const char* name : {"malloc", "packet"}) {
     EXPECT_STREQ(name_of(parse({"--buffers", name}).buffers), name);
-  }
-  for (const char* name : {"auto", "shm", "ibv", "ofi"}) {
-    EXPECT_STREQ(name_of(parse({"--backend", name}).backend), name);
   }
 }
 
@@ -213,8 +210,6 @@ TEST(options, an_error_names_the_option_and_what_it_may_be) {
   EXPECT_THAT(
       error_of({"--completion", "graph"}),
       AllOf(HasSubstr("--completion graph"), HasSubstr("queue, handler, counter, sync or signal")));
-  EXPECT_THAT(error_of({"--backend", "tcp"}),
-              AllOf(HasSubstr("--backend tcp"), HasSubstr("auto, shm, ibv, ofi or mixed")));
   EXPECT_THAT(error_of({"--bind", "socket"}),
               AllOf(HasSubstr("--bind socket"), HasSubstr("core or none")));
   EXPECT_THAT(error_of({"--format", "xml"}),

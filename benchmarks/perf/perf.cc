@@ -20,7 +20,7 @@ surroundings look_around(const options& chosen) {
   surroundings where;
   where.chosen = chosen;
   where.version = LCI_VERSION_STRING;
-  where.backend = name_of(network.get_attr_backend());
+  where.backend = chosen.backend == "auto" ? name_of(network.get_attr_backend()) : chosen.backend;
   where.device = network.get_attr_device_name();
   where.processor = processor_name();
   where.ranks = lci::get_rank_n();

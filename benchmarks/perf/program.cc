@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "benchmarks/perf/options.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int exit_good = 0;
 constexpr int exit_usage = 2;
+constexpr char backend_variable[] = "LCI_ATTR_BACKEND";
 
 // Why this job can't be measured; empty: it can. The same in all ranks.
 std::string problem_of_job(const char* program, const std::string& described, bool in_pairs) {
@@ -45,19 +47,24 @@ int run_main(const char* program, const std::function<int()>& body) {
   }
 }
 
-int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
+int run_program(const char* program, const std::string& backend, const std::string& described,
                 const std::function<void()>& measure, bool in_pairs) {
-  lci::global_initialize();
-  if (backend != lci::attr_backend_t::none) {
-    lci::global_attr_t attributes = lci::get_g_default_attr();
-    attributes.backend = backend;
-    lci::set_g_default_attr(attributes);
+  const bool is_chosen = backend != "auto";
+  const std::string option = absl::StrCat("--backend ", backend, ": ");
+  if (is_chosen) setenv(backend_variable, backend.c_str(), 1);
+  try {
+    lci::global_initialize();
+  } catch (const std::invalid_argument& error) {
+    // The error lists the backends of the library. LCI is initialized without, to say that once.
+    if (!is_chosen || !absl::StrContains(error.what(), backend_variable)) throw;
+    unsetenv(backend_variable);
+    throw usage_error(option + error.what());
   }
   try {
     lci::g_runtime_init();
   } catch (const std::exception& error) {
-    if (backend == lci::attr_backend_t::none) throw;
-    throw std::runtime_error(absl::StrCat("--backend ", name_of(backend), ": ", error.what()));
+    if (!is_chosen) throw;
+    throw std::runtime_error(option + error.what());
   }
   const std::string problem = problem_of_job(program, described, in_pairs);
   if (problem.empty()) {

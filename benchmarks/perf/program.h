@@ -13,11 +13,13 @@ namespace perf {
 // and what LCI throws. Returns what main does.
 int run_main(const char* program, const std::function<int()>& body);
 
-// Initializes LCI with the backend (none: what the library chooses), and calls `measure` if all
+// Initializes LCI with the backend (of this name, as in LCI_ATTR_BACKEND; "auto": what that variable
+// or the library chooses), and calls `measure` if all
 // ranks have the same options and a partner each (unless they need none). `described` holds all
-// options that must agree. All ranks of the job call it, before LCI is initialized. Returns an exit
+// options that must agree. All ranks of the job call it, before LCI is initialized. Throws usage_error if the library has no such
+// backend. Returns an exit
 // code: 0, or 2 with a message if the job does not suit.
-int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
+int run_program(const char* program, const std::string& backend, const std::string& described,
                 const std::function<void()>& measure, bool in_pairs = true);
 
 // Prints an answer, such as the help, or the problem of a command line. Rank 0 prints for all

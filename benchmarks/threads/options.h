@@ -15,8 +15,8 @@ constexpr int max_threads = 256;
 
 // Options of all programs.
 struct threads_options {
-  std::vector<int> threads;  // rising
-  lci::attr_backend_t backend = lci::attr_backend_t::none;
+  std::vector<int> threads;      // rising
+  std::string backend = "auto";  // as in LCI_ATTR_BACKEND
   binding bind = binding::none;
   output_format format = output_format::text;  // text or json
 };

@@ -44,7 +44,7 @@ TEST(injection_options, everything_can_be_chosen) {
       injection({"--threads", "2:3", "--backend", "ofi", "--bind", "core", "--format", "json",
                  "--runs", "7", "--warmup", "0", "--messages", "11", "--alone"});
   EXPECT_THAT(chosen.threads, ElementsAre(2, 3));
-  EXPECT_EQ(chosen.backend, lci::attr_backend_t::ofi);
+  EXPECT_EQ(chosen.backend, "ofi");
   EXPECT_EQ(chosen.bind, binding::core);
   EXPECT_EQ(chosen.format, output_format::json);
   EXPECT_EQ(chosen.runs, 7);
