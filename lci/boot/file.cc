@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/file_state.h"
@@ -185,7 +184,7 @@ class file_bootstrap : public bootstrap {
     const auto first =
         std::find_if(all.begin(), all.end(), [](const file_state::member& m) { return m.joined; });
     if (first - all.begin() != position_.rank) return;
-    LCI_LOG(warn, start_is_slow(position_.rank, waited, state_.not_joined()));
+    warn_of_slow_start(start_is_slow(position_.rank, waited, state_.not_joined()));
   }
 
   // The first rank that was lost. If none is known, one that has died, or else the first of `gone`

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "lci/base/env.h"
+#include "lci/base/log.h"
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 
@@ -56,6 +58,13 @@ base::Status aborted_by(int rank, std::string_view reason) {
 std::string start_is_slow(int rank, std::chrono::seconds waited, const std::vector<int>& missing) {
   return base::StrCat("rank ", rank, " has waited ", waited.count(),
                       " s for the start of the job: ", did_not_arrive(missing), " yet");
+}
+
+void warn_of_slow_start(std::string_view warning) {
+  // A wrong value is an error of global_initialize.
+  const base::StatusOr<double> seconds = base::env_double("LCI_HANG_REPORT", 1, 0, 1e9);
+  if (seconds.ok() && *seconds == 0) return;
+  LCI_LOG(warn, warning);
 }
 
 std::string did_not_arrive(const std::vector<int>& ranks) {

@@ -33,6 +33,8 @@ base::Status aborted_by(int rank, std::string_view reason);  // rank -1: the lau
 constexpr std::chrono::seconds start_patience{10};
 // The warning of `rank`, the first of those that wait, so that each job has one.
 std::string start_is_slow(int rank, std::chrono::seconds waited, const std::vector<int>& missing);
+// Logs such a warning, unless LCI_HANG_REPORT is 0: then the program does not want to hear of waits.
+void warn_of_slow_start(std::string_view warning);
 
 // The details of timed_out.
 std::string did_not_arrive(const std::vector<int>& ranks);

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "lci/base/error_text.h"
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
 #include "lci/boot/messages.h"
@@ -257,7 +256,7 @@ bool tcp_channel::take_frame(const io::frame_header& header, std::string_view bo
           base::StrCat("the job's server refuses this process: ", body)));
       return true;
     case tcp_wire::kind::missing:
-      LCI_LOG(warn, body);
+      warn_of_slow_start(body);
       return true;
     case tcp_wire::kind::proof:
       break;

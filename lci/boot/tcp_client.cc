@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
@@ -326,7 +325,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
           base::StrCat("tcp bootstrap of rank ", options.position.rank, " of ",
                        options.position.size, ": ", why.message(), search.hint(made.how)));
       if (is_over) return failure;
-      LCI_LOG(warn, "still looking for the job: ", failure.message());
+      warn_of_slow_start(base::StrCat("still looking for the job: ", failure.message()));
       has_warned = true;
     }
     pause(attempts, options.position.size);

@@ -38,7 +38,7 @@ base::StatusOr<std::vector<backend_fact>> describe() {
       {"provider", found->name()},
       places_of(*own.find(*chosen), *found),
       {"puts and gets", describe(found->rma)},
-      {"largest message in bytes", std::to_string(found->info->ep_attr->max_msg_size)}};
+      {"largest message in bytes", describe_size(found->info->ep_attr->max_msg_size)}};
 }
 
 // The sizes bound the packets that the receives of all ranks have room for.

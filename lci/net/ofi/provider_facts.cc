@@ -36,6 +36,10 @@ int preference(std::string_view provider) {
   return static_cast<int>(found - std::begin(order));
 }
 
+std::string describe_size(size_t bytes) {
+  return bytes == ~size_t{0} ? "not limited" : base::StrCat(bytes);
+}
+
 rma_mode preferred_mode(std::string_view provider) {
   const std::string_view core = core_of(provider);
   for (const std::string_view ends_connection : {"tcp", "net", "shm", "udp"}) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace lci::net::ofi {
@@ -23,6 +24,9 @@ enum class rma_mode {
 };
 // For people: "by the provider", "asked of the target" or "in messages".
 const char* describe(rma_mode mode);
+
+// A number of bytes for people. Providers without a limit report the largest number.
+std::string describe_size(size_t bytes);
 
 // `asked` for providers that end the connection, or never answer, at an access to memory that is
 // not open (or no longer open): one wrong access would cut off the two ranks from each other for

@@ -17,6 +17,11 @@ TEST(ProviderFacts, HardwareComesBeforeSockets) {
   EXPECT_LT(preference("shm"), preference("one nobody knows"));
 }
 
+TEST(ProviderFacts, TheLargestNumberIsNoLimit) {
+  EXPECT_EQ(describe_size(~size_t{0}), "not limited");
+  EXPECT_EQ(describe_size(65536), "65536");
+}
+
 TEST(ProviderFacts, NetIsChosenByItselfOnlyWhereItHasMatured) {
   EXPECT_FALSE(is_mature("net", FI_VERSION(116, 10)));
   EXPECT_TRUE(is_mature("net", FI_VERSION(117, 0)));

@@ -50,12 +50,15 @@ std::vector<variable> all_variables() {
        "its addresses. Ranks on several hosts need one that all of them share"},
       {"LCI_BOOT_TIMEOUT", "seconds", "60", "how long ranks wait for each other at start"},
       {"LCI_HANG_REPORT", "seconds", "30",
-       "how long a call of the library waits before the state of the job is reported; 0: never"},
+       "how long a call of the library waits, or posts are refused while no thread polls their "
+       "device, before the state of the job is reported; 0: never, and ranks that wait for others "
+       "at start do not say so either"},
       {"LCI_CHECK", "0, 1", "0",
        "whether the library looks for mistakes of the program where it costs time: buffers that "
        "change or overlap while operations are pending, completion objects that are freed too "
-       "early or never, posts that answered retry and were not repeated, operations that nobody "
-       "makes progress for, and what is left when a runtime is freed"},
+       "early or never, packets that are returned twice, posts that answered retry and were not "
+       "repeated, operations that nobody makes progress for, and what is left or in use when a "
+       "runtime is freed"},
       {"LCI_CHECK_BYTES", "bytes", "1048576",
        "with LCI_CHECK: how many bytes of each buffer are looked at: of a larger buffer half of "
        "them at its beginning and half of them at its end"},

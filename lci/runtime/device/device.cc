@@ -100,11 +100,8 @@ void device_impl_t::describe(observe::rank_report* report) {
 
 // Other objects stand for the program's while operations are checked.
 void device_impl_t::describe_objects(observe::rank_report* report) {
-  for (const auto& [name, registered] : state.list_rcomps()) {
-    report->named_objects.insert(registered);
-  }
   if (!eager.idle() || !rma.idle() || !atomics.idle() || !backlog.empty() ||
-      state.has_pending_collectives() || state.checks() != nullptr) {
+      state.checks() != nullptr) {
     report->has_unknown_objects = true;
   }
 }

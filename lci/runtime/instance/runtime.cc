@@ -209,6 +209,13 @@ std::string runtime_impl_t::left_over() const {
   return list;
 }
 
+void runtime_impl_t::describe(observe::rank_report* report) {
+  for (const auto& [name, registered] : list_rcomps()) {
+    report->named_objects.insert(registered);
+  }
+  if (has_pending_collectives()) report->has_unknown_objects = true;
+}
+
 int runtime_impl_t::note_failure(int rank) {
   const int first = any_failed() ? rank : rt::first_victim(*boot_, rank);
   if (first != rank) engines_.fail_peer(first);  // before, so that it is first_failed()

@@ -13,7 +13,9 @@
 #include "lci/api/counters.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/boot/bootstrap.h"
+#include "lci/observe/rank_report.h"
 #include "lci/observe/recorder.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/completion/impl.h"
 #include "lci/runtime/completion/signal.h"
 #include "lci/runtime/core/attributes.h"
@@ -132,6 +134,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   // stream. Needs no progress and no device. Before the end of the runtime, once; does not throw on
   // account of other ranks. Nothing, if traffic is not counted.
   void report_counters();
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
 
  private:
   void throw_deferred_failure();
@@ -194,6 +198,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::vector<std::unique_ptr<device_impl_t>> rails_;
   std::unique_ptr<rt::shared_memory> shared_memory_;  // of the default net context
   std::unique_ptr<rt::hierarchy> hierarchy_;          // of the default net context
+  const observe::listed<runtime_impl_t> listed_{this};
 };
 
 }  // namespace lci

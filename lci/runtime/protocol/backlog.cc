@@ -4,8 +4,11 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "lci/observe/clock.h"
+#include "lci/observe/event.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/protocol/host.h"
@@ -110,10 +113,12 @@ bool backlog::begin_conversations(protocol_host& host, side of) {
 }
 
 namespace {
-const char* name_of(net::op_kind kind) {
-  static constexpr const char* names[] = {"send", "put", "put with a notification", "get"};
-  static_assert(std::size(names) == static_cast<size_t>(net::op_kind::get) + 1);
-  return names[static_cast<size_t>(kind)];
+std::string_view name_of(net::op_kind kind) {
+  using observe::wire_form;
+  static constexpr wire_form forms[] = {wire_form::tagged, wire_form::put, wire_form::put_notify,
+                                        wire_form::get};
+  static_assert(std::size(forms) == static_cast<size_t>(net::op_kind::get) + 1);
+  return observe::name_of(forms[static_cast<size_t>(kind)]);
 }
 }  // namespace
 
@@ -129,10 +134,10 @@ void backlog::describe(observe::rank_report* report, uint64_t device) {
   for (size_t i = 0; i < count; ++i) {
     const net::op& operation = first[i].operation;
     add_entry(report, &report->waiting,
-              observe::rank_report::backlogged{device, name_of(operation.kind), operation.rank,
-                                               operation.header_size + operation.size,
-                                               get_errorcode_str(first[i].answer),
-                                               observe::coarse_clock::seconds() - first[i].since});
+              observe::rank_report::backlogged{
+                  device, std::string(name_of(operation.kind)), operation.rank,
+                  operation.header_size + operation.size, get_errorcode_str(first[i].answer),
+                  observe::coarse_clock::seconds() - first[i].since});
   }
 }
 
