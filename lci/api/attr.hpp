@@ -43,8 +43,9 @@
     "bytes of a put or get of blocks that are worth a rail of their own; at least 1")              \
   X(size_t, coll_copy_area_max_size, size_t{8} << 10,                                              \
     "bytes that a rank offers to a collective operation in shared memory that only copies, up to " \
-    "which they stand in the rank's area as a whole; more bytes go through pipes; 0 to 32 KiB, "   \
-    "equal on all ranks")                                                                          \
+    "which they stand in the rank's area as a whole, unless coll_measure_paths selects pipes past " \
+    "the caches for more than 1 KiB; more bytes go through pipes; 0 to 32 KiB, equal on all "      \
+    "ranks")                                                                                       \
   X(size_t, coll_reduce_area_max_size, size_t{4} << 10,                                            \
     "as coll_copy_area_max_size, of operations that combine items; where there are no pipes, "     \
     "32 KiB stand in the area; 0 to 32 KiB, equal on all ranks")                                   \
@@ -56,9 +57,9 @@
     "through pipes: one rank copies them in while the others copy them out; of more, or with 0, "  \
     "the kernel copies from rank to rank, where it may; equal on all ranks")                       \
   X(bool, coll_measure_paths, true,                                                                \
-    "whether the first rank measures pipes, pipes past the caches and copies by the kernel, for "  \
-    "each kind of collective operation and each size, and selects the fastest path for all "       \
-    "ranks; otherwise coll_pipe_max_size alone selects the path")                                  \
+    "whether the first rank measures pipes, or the area, pipes past the caches and copies by the " \
+    "kernel, for each kind of collective operation and each size, and selects the fastest path "   \
+    "for all ranks; otherwise coll_pipe_max_size alone selects the path")                          \
   X(size_t, coll_cached_max_size, 0,                                                               \
     "bytes of the send and receive buffers of all ranks of a host together, up to which the "      \
     "results of a collective operation in shared memory go through the caches; those of larger "   \

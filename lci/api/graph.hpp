@@ -194,10 +194,10 @@ class [[nodiscard]] graph_test_x : public comp_operation<graph_test_x> {
 inline status_t graph_test(comp_t comp) { return graph_test_x{comp}(); }
 
 /// Adds a node that runs a copy of `op`: an operation that has not been called, or a functor of the
-/// program with a function user_context(value). The user_context of the copy becomes the node; so the graph, as the local
-/// completion object of the operation, knows which node is complete. The copy is freed with the
-/// graph. The status of the node is the result of `op` if that is a status_t, error_t or
-/// errorcode_t, else `done`.
+/// program with a function user_context(value). The user_context of the copy becomes the node; so the
+/// graph, as the local completion object of the operation, knows which node is complete. The copy is
+/// freed with the graph. The status of the node is the result of `op` if that is a status_t, error_t
+/// or errorcode_t, else `done`.
 /// @return the node, which the graph owns.
 template <class Op>
 graph_node_t graph_add_node_op(comp_t graph, const Op& op) {
