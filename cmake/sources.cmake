@@ -140,6 +140,7 @@ set(LCI_SOURCES
   lci/runtime/core/common_settings.cc
   lci/runtime/core/counter_sums.cc
   lci/runtime/core/errors.cc
+  lci/runtime/core/first_exception.cc
   lci/runtime/core/live.cc
   lci/runtime/core/poll_answer.cc
   lci/runtime/core/rank_state.cc

@@ -42,6 +42,7 @@ class [[nodiscard]] alloc_net_context_x
   /// @throws std::runtime_error if the backend is not available or the network cannot be used; the
   ///   text names the rank and the reason.
   /// @throws std::invalid_argument if an attribute is out of its range.
+  /// @throws std::logic_error inside a handler, unless the job has one rank.
   net_context_t operator()() const;
 };
 /// alloc_net_context_x with the default of every option.
@@ -76,6 +77,7 @@ class [[nodiscard]] alloc_device_x : public option::runtime_option<alloc_device_
   /// @throws std::invalid_argument if an attribute is out of its range, or a resource belongs to
   ///   another runtime.
   /// @throws std::runtime_error if the network cannot make the device.
+  /// @throws std::logic_error inside a handler, unless the job has one rank.
   device_t operator()() const;
 };
 /// alloc_device_x with the default of every option.
@@ -83,7 +85,7 @@ class [[nodiscard]] alloc_device_x : public option::runtime_option<alloc_device_
 inline device_t alloc_device() { return alloc_device_x()(); }
 
 /// Frees a device on which no operation is in progress (see wait_drained), and whose endpoints have
-/// been freed. Local: peers may free theirs earlier or later.
+/// been freed. Local: peers may free theirs earlier or later. Not for use inside a handler.
 ///
 /// Required: `device`. Options: `runtime`.
 LCI_DECLARE_FREE(device)

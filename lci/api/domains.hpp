@@ -75,6 +75,7 @@ class [[nodiscard]] alloc_thread_devices_x
   /// @return the set of devices. The program frees it by free_thread_devices.
   /// @throws std::invalid_argument if `n` is less than 1, or as alloc_device_x.
   /// @throws std::runtime_error as alloc_device_x.
+  /// @throws std::logic_error as alloc_device_x.
   thread_devices_t operator()() const;
 };
 /// alloc_thread_devices_x with the default of every option.
@@ -93,7 +94,8 @@ class [[nodiscard]] free_thread_devices_x
   [[nodiscard]] explicit free_thread_devices_x(thread_devices_t* devices)
       : devices_argument(devices) {}
   /// Frees the devices.
-  /// @throws std::logic_error if an operation is in progress on one of them; none is freed then.
+  /// @throws std::logic_error if an operation is in progress on one of them, or inside a handler;
+  ///   none is freed then.
   /// @throws std::invalid_argument if the handle is empty or the set has been freed.
   void operator()() const;
 };

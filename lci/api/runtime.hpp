@@ -75,6 +75,7 @@ class [[nodiscard]] alloc_runtime_x : public runtime_options<alloc_runtime_x> {
   /// @throws std::invalid_argument if an attribute is out of its range.
   /// @throws std::runtime_error if the job or the network cannot be reached, or the ranks run
   ///   different versions of the library or have different attributes where these must be equal.
+  /// @throws std::logic_error inside a handler, unless the job has one rank.
   runtime_t operator()() const;
 };
 /// alloc_runtime_x with the default of every option.
@@ -95,8 +96,8 @@ class [[nodiscard]] free_runtime_x : public operation<free_runtime_x>,
   [[nodiscard]] explicit free_runtime_x(runtime_t* runtime) : runtime_argument(runtime) {}
   /// Frees the runtime, and calls global_finalize.
   /// @throws std::logic_error if resources that the program allocated from the runtime have not
-  ///   been freed, or, with `LCI_CHECK=1`, another thread is inside an operation of the runtime;
-  ///   nothing has changed then.
+  ///   been freed, inside a handler, or, with `LCI_CHECK=1`, while another thread is inside an
+  ///   operation of the runtime; nothing has changed then.
   /// @throws std::invalid_argument if the handle is empty or the runtime has been freed.
   /// @throws std::runtime_error if the ranks have not called the same collective operations, or a
   ///   message has come for nothing that is registered. The runtime has been freed, and the handle
@@ -121,6 +122,7 @@ class [[nodiscard]] g_runtime_init_x : public runtime_options<g_runtime_init_x> 
   /// @return the global runtime.
   /// @throws std::invalid_argument as alloc_runtime_x.
   /// @throws std::runtime_error as alloc_runtime_x.
+  /// @throws std::logic_error as alloc_runtime_x.
   runtime_t operator()() const;
 };
 /// g_runtime_init_x with the default of every option.
@@ -209,7 +211,8 @@ class [[nodiscard]] progress_x : public option::device_options<progress_x> {
   /// @throws std::runtime_error if a message is dropped, since this rank has no such completion
   ///   object or matching engine, or no memory for it. An exception that leaves a handler or a
   ///   completion object of the program leaves progress(), too, after all completions of the call
-  ///   have been processed.
+  ///   have been processed. Of several exceptions, one leaves the call: a peer_failure_error or else
+  ///   the first one. The others are logged.
   progress_result_t operator()() const;
 };
 /// progress_x with the default of every option.

@@ -1,6 +1,9 @@
 // Mistakes of the program: named, and without effect.
+#include <cstddef>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -198,6 +201,112 @@ TEST(Mistakes, AResourceInUseIsNotFreed) {
     EXPECT_THROW(free_packet_pool_x{&pool}(), std::logic_error);
     net_context_t context = get_default_net_context_x().runtime(self.runtime)();
     EXPECT_THROW(free_net_context_x{&context}(), std::logic_error);
+  });
+}
+
+// Runs body() inside a handler: while the library signals this object.
+struct calling_comp final : comp_impl_t {
+  explicit calling_comp(std::function<void()> run) : body(std::move(run)) {}
+  void signal(status_t /*status*/) override {
+    body();
+    has_run = true;
+  }
+  std::function<void()> body;
+  bool has_run = false;
+};
+
+void run_in_handler(const rank_under_test& self, std::function<void()> body) {
+  calling_comp comp(std::move(body));
+  char byte = 0;
+  rcomp_t rcomp = register_rcomp_x(comp_t(&comp)).runtime(self.runtime)();
+  static_cast<void>(
+      post_am_x(self.rank, &byte, 1, self.sync, rcomp).runtime(self.runtime).allow_retry(false)());
+  while (!comp.has_run) progress_x().runtime(self.runtime)();
+  deregister_rcomp_x(rcomp).runtime(self.runtime)();
+}
+
+void expect_no_wait(const char* call, const std::function<void()>& run) {
+  EXPECT_EQ(error_of<std::logic_error>(run),
+            std::string("lci: ") + call + " would have to wait inside a handler, which it may not");
+}
+
+TEST(Mistakes, AHandlerDoesNotWaitForOtherRanksToMakeAResource) {
+  run(2, [](rank_under_test& self) {
+    const runtime_t runtime = self.runtime;
+    run_in_handler(self, [&] {
+      expect_no_wait("alloc_device", [&] { alloc_device_x().runtime(runtime)(); });
+      expect_no_wait("alloc_device", [&] { alloc_thread_devices_x(2).runtime(runtime)(); });
+      expect_no_wait("alloc_net_context", [&] { alloc_net_context_x().runtime(runtime)(); });
+    });
+    // The ranks have made the same number of devices.
+    device_t device = alloc_device_x().runtime(runtime)();
+    barrier_x().device(device)();
+    free_device_x{&device}();
+  });
+}
+
+// A poll that it is called in may still use the resource.
+TEST(Mistakes, AHandlerDoesNotFreeWhatIsPolled) {
+  run(1, [](rank_under_test& self) {
+    device_t device = alloc_device_x().runtime(self.runtime)();
+    thread_devices_t devices = alloc_thread_devices_x(2).runtime(self.runtime)();
+    run_in_handler(self, [&] {
+      runtime_t runtime = self.runtime;
+      expect_no_wait("free_device", [&] { free_device_x{&device}(); });
+      expect_no_wait("free_device", [&] { free_thread_devices_x{&devices}(); });
+      expect_no_wait("free_runtime", [&] { free_runtime_x{&runtime}(); });
+    });
+    free_device_x{&device}();
+    free_thread_devices_x{&devices}();
+  });
+}
+
+size_t occurrences(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// Of the messages that one call of progress() takes, several may throw.
+TEST(Mistakes, NoExceptionOfAHandlerIsLost) {
+  run(1, [](rank_under_test& self) {
+    static size_t calls;
+    constexpr size_t messages = 10;
+    calls = 0;
+    comp_t sent = alloc_counter_x().runtime(self.runtime)();
+    comp_t handler = alloc_handler_x([](status_t) {
+                       ++calls;
+                       throw std::runtime_error("of a message");
+                     })
+                         .lend_am(true)
+                         .runtime(self.runtime)();
+    const rcomp_t rcomp = register_rcomp_x(handler).runtime(self.runtime)();
+    testing::internal::CaptureStderr();
+    char byte = 0;
+    for (size_t i = 0; i < messages; ++i) {
+      static_cast<void>(
+          post_am_x(0, &byte, 1, sent, rcomp).runtime(self.runtime).allow_retry(false)());
+    }
+    size_t thrown = 0;
+    while (calls < messages) {
+      if (!error_of([&] { progress_x().runtime(self.runtime)(); }).empty()) ++thrown;
+    }
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(thrown + occurrences(log, "throws another one: of a message\n"), messages) << log;
+    deregister_rcomp_x(rcomp).runtime(self.runtime)();
+    free_comp_x{&handler}.runtime(self.runtime)();
+    wait_drained_x().runtime(self.runtime)();
+    free_comp_x{&sent}.runtime(self.runtime)();
+  });
+}
+
+// Of an attribute that the network checks.
+TEST(Mistakes, AnAttributeOutOfRangeIsAnInvalidArgument) {
+  if (simulated()) GTEST_SKIP() << "the simulated network has no lanes";
+  run(1, [](rank_under_test& self) {
+    const auto make = [&] { alloc_device_x().shm_lanes(1000).runtime(self.runtime)(); };
+    EXPECT_EQ(error_of<std::invalid_argument>(make),
+              "lci: rank 0 can't make device 1: attribute shm_lanes is 1000, not 0 to 64");
   });
 }
 

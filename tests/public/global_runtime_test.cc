@@ -1,4 +1,5 @@
-// The global runtime is counted, and its end can be repeated where it has changed nothing.
+// The global runtime is counted, its end can be repeated where it has changed nothing, and no handler
+// ends it.
 #include <stdexcept>
 #include <string>
 
@@ -52,11 +53,35 @@ void end_with_a_dropped_message() {
   EXPECT(lci::get_g_runtime().is_empty());
 }
 
+// The runtime is polled while a handler runs, and another one is made by all ranks together.
+void refuse_in_a_handler() {
+  lci::g_runtime_init();
+  static bool called;
+  called = false;
+  lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) {
+                          EXPECT(refuses([] { lci::g_runtime_fina(); }, "inside a handler"));
+                          if (lci::get_rank_n() > 1) {
+                            EXPECT(refuses([] { lci::alloc_runtime(); }, "inside a handler"));
+                          }
+                          called = true;
+                        }).lend_am(true)();
+  const lci::rcomp_t name = lci::register_rcomp(handler);
+  char byte = 1;
+  static_cast<void>(lci::post_am(lci::get_rank_me(), &byte, sizeof(byte), lci::COMP_NULL, name));
+  while (!called) lci::progress();
+  lci::runtime_t other = lci::alloc_runtime();
+  lci::free_runtime(&other);
+  lci::deregister_rcomp(name);
+  lci::free_comp(&handler);
+  lci::g_runtime_fina();
+}
+
 }  // namespace
 
 int main() {
   return run_test([] {
     count_and_repeat();
     end_with_a_dropped_message();
+    refuse_in_a_handler();
   });
 }

@@ -33,6 +33,7 @@
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/core/variables.h"
 #include "lci/runtime/device/vain_tests.h"
+#include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -144,6 +145,8 @@ void end_runtime(runtime_t* runtime, const char* call) {
   if (runtime->is_empty()) rt::throw_invalid_argument(call, ": the handle is empty");
   runtime_impl_t* impl = runtime->p_impl;
   rt::check_live(*impl, "runtime");
+  // A handler may run inside a poll of a device of this runtime.
+  rt::check_may_wait({call});
   if (const std::string left = impl->left_over(); !left.empty()) {
     rt::throw_logic_error(call, ": not freed: ", left);
   }
@@ -182,6 +185,7 @@ void end_runtime(runtime_t* runtime, const char* call) {
 
 template <class Op>
 runtime_t make_runtime(const Op& options) {
+  if (get_rank_n() > 1) rt::check_may_wait({"alloc_runtime"});
   const observe::waiting waiting({"alloc_runtime"});
   process_state& state = process();
   std::unique_ptr<boot::bootstrap> scope;

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "lci/base/backoff.h"
+#include "lci/runtime/core/first_exception.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/core/throw.h"
 
@@ -76,7 +77,7 @@ void signal_each(comp_impl_t& comp, const status_t* statuses, size_t count,
     try {
       comp.signal(statuses[i]);
     } catch (...) {
-      if (*failure == nullptr) *failure = std::current_exception();
+      keep_first_exception(failure);
     }
   }
 }

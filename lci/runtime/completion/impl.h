@@ -174,7 +174,7 @@ template <class Make>
 }
 
 // Signals the object with each of the statuses, in this order. An exception of one does not keep the
-// others back: the first one is stored in *failure, unless one is there.
+// others back, and is kept by keep_first_exception().
 void signal_each(comp_impl_t& comp, const status_t* statuses, size_t count,
                  std::exception_ptr* failure);
 

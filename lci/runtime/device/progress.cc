@@ -10,6 +10,7 @@
 #include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
 #include "lci/runtime/completion/impl.h"
+#include "lci/runtime/core/first_exception.h"
 #include "lci/runtime/core/poll_answer.h"
 #include "lci/runtime/core/wire.h"
 #include "lci/runtime/device/device.h"
@@ -134,7 +135,7 @@ progress_result_t device_impl_t::progress() {
 
 // Handles and releases completions from `next` on, up to two short tagged messages in a row. Returns
 // the first one that it has not handled, or `end`. An exception (a handler's, or a failed peer's) must
-// not lose the completions behind it: the first one is stored in *failure.
+// not lose the completions behind it: it is kept by keep_first_exception().
 [[gnu::always_inline]] inline const net::completion* device_impl_t::on_each(
     const net::completion* next, const net::completion* end, std::exception_ptr* failure) {
   const rt::imm_layout imm = state.imm();
@@ -156,7 +157,7 @@ progress_result_t device_impl_t::progress() {
         handle(completion);
       }
     } catch (...) {
-      if (*failure == nullptr) *failure = std::current_exception();
+      rt::keep_first_exception(failure);
     }
     // Its bytes are no longer read, in any case.
     if (arrived && !completion.is_small) net->release(completion);
@@ -182,7 +183,7 @@ progress_result_t device_impl_t::progress() {
       // Its receive does not wait, or not where it is found fast.
       if (handled == 0) on_tagged(*next);
     } catch (...) {
-      if (*failure == nullptr) *failure = std::current_exception();
+      rt::keep_first_exception(failure);
     }
     for (handled = std::max<size_t>(handled, 1); handled > 0; --handled, ++next) {
       if (!next->is_small) net->release(*next);

@@ -10,6 +10,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/log.h"
 #include "lci/runtime/check/checker.h"
+#include "lci/runtime/core/first_exception.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
@@ -66,8 +67,8 @@ bool progress_thread::moves() {
   count(&polls_);
   try {
     return poll(device_).is_done();
-  } catch (const std::exception& error) {
-    LCI_LOG(error, "progress thread: ", error.what());
+  } catch (...) {
+    LCI_LOG(error, "progress thread: ", exception_text(std::current_exception()));
     return true;
   }
 }

@@ -18,6 +18,16 @@
 
 namespace lci {
 
+namespace {
+
+// Throws std::logic_error naming the call, in which this rank would wait for others, if this thread
+// is inside a handler.
+void check_may_meet(const runtime_impl_t& runtime, const char* call) {
+  if (runtime.size() > 1) rt::check_may_wait({call});
+}
+
+}  // namespace
+
 // Net contexts and devices.
 
 std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
@@ -43,6 +53,7 @@ void runtime_impl_t::wait_for_all_ranks() {
 }
 
 net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
+  check_may_meet(*this, "alloc_net_context");
   wait_for_all_ranks();
   std::unique_ptr<net_context_impl_t> made = make_net_context(attributes);
   net_contexts_.fetch_add(1, std::memory_order_acq_rel);
@@ -108,8 +119,12 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   base::Status status = network.status();
   if (status.ok()) status = check_device(network->get(), *context.net, size());
   if (!status.ok()) {
-    rt::throw_start_failure(
-        *boot_, base::StrCat("rank ", rank(), " can't make device ", attributes.uid), status);
+    const std::string failure =
+        base::StrCat("rank ", rank(), " can't make device ", attributes.uid);
+    if (base::IsInvalidArgument(status)) {
+      rt::throw_invalid_argument(failure, ": ", status.message());
+    }
+    rt::throw_start_failure(*boot_, failure, status);
   }
   std::unique_ptr<net::device> through = *std::move(network);
   const rt::traffic* counted = nullptr;
@@ -137,6 +152,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
 device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
                                             packet_pool_impl_t& packets,
                                             const device_attr_t& attributes) {
+  check_may_meet(*this, "alloc_device");
   const observe::waiting waiting({"alloc_device"});
   wait_for_all_ranks();
   std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
@@ -150,6 +166,8 @@ void runtime_impl_t::free_device(device_impl_t* device, const char* call) {
   if (device == default_device_.get()) {
     rt::throw_logic_error(call, ": the default device is freed with its runtime");
   }
+  // A handler may run inside a poll of this very device.
+  rt::check_may_wait({call});
   std::optional<rt::checker::closing> closing;
   if (checks() != nullptr) {
     closing.emplace(*checks(), nullptr, device, call);
