@@ -1,8 +1,10 @@
 // Put and get, with signal and without.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -107,6 +109,36 @@ TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
     self.meet();
     EXPECT_EQ(open, std::vector<unsigned char>(3000, 1));
   });
+}
+
+// An exception or a status `fatal` can't say more than that a put or get has failed.
+TEST_P(Rma, TheLogSaysWhyAPostedOperationHasFailed) {
+  std::atomic<size_t> failures{0};
+  testing::internal::CaptureStderr();
+  run(ranks(), [&failures](rank_under_test& self) {
+    std::vector<unsigned char> bytes(300);
+    mr_t mr = register_memory_x(bytes.data(), bytes.size()).runtime(self.runtime)();
+    const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
+    self.meet();
+    deregister_memory_x{&mr}.runtime(self.runtime)();
+    self.meet();
+    for (const bool is_get : {false, true}) {
+      const std::string error = error_of<std::runtime_error>([&] {
+        post_comm_x op(is_get ? direction_t::IN : direction_t::OUT, self.to, bytes.data(),
+                       bytes.size(), self.sync);
+        op.remote_disp(0).rmr(remote).runtime(self.runtime);
+        // The network may also refuse it at once: then the post throws.
+        if (self.end_of(accepted(op)).is_fatal()) ++failures;
+      });
+      EXPECT_EQ(error.find("says why"), std::string::npos) << error;
+    }
+    self.meet();
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  size_t lines = 0;
+  const std::string part = "of memory of rank";
+  for (size_t at = log.find(part); at != std::string::npos; at = log.find(part, at + 1)) ++lines;
+  EXPECT_EQ(lines, failures.load()) << log;
 }
 
 TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {

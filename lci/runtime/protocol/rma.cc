@@ -1,5 +1,6 @@
 #include "lci/runtime/protocol/rma.h"
 
+#include "lci/base/log.h"
 #include "lci/runtime/completion/signal.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/protocol/control.h"
@@ -44,6 +45,21 @@ void notify_target(protocol_host& host, const operation& finished, const remote_
 
 // Operations.
 
+namespace {
+
+// A put or get that the network had accepted has failed, although its target is alive. The program
+// learns only that it failed.
+void log_refusal(const operation& failed) {
+  const bool is_get = failed.kind == net::op_kind::get;
+  LCI_LOG(
+      error, is_get ? "a get of " : "a put of ", failed.size, is_get ? " bytes from" : " bytes to",
+      " byte ", failed.remote_offset, " of memory of rank ", failed.rank,
+      " has failed: rmr names memory that is closed there (deregister_memory, free_mr) or that is "
+      "of another rank or runtime, or the network can't reach it");
+}
+
+}  // namespace
+
 error_t rma_transfer::start(protocol_host& host, bool may_wait) {
   notifies = rt::notifies(host, &whole, signal);
   // Another thread may end it before this returns, and with it this object.
@@ -57,7 +73,11 @@ void rma_transfer::notify_target(protocol_host& host) const {
 }
 
 void rma_transfer::finished(protocol_host& host, errorcode_t code) {
-  if (code == errorcode_t::done) notify_target(host);
+  if (code == errorcode_t::done) {
+    notify_target(host);
+  } else if (!host.is_gone(whole.rank)) {
+    log_refusal(whole);
+  }
   transfer_ended(host, code);
 }
 
