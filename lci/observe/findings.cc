@@ -53,6 +53,7 @@ class analysis {
     look_at_silent();
     if (found_.empty()) look_at_unpolled_devices();
     if (found_.empty()) look_at_refusals_with_progress();
+    if (found_.empty()) look_at_ranks_without_progress();
     return std::move(found_);
   }
 
@@ -427,6 +428,28 @@ class analysis {
                    "there"));
       }
     }
+  }
+
+  // Of a job with no other findings: a thread that never returns from a handler looks like one that
+  // computes.
+  void look_at_ranks_without_progress() {
+    std::vector<int> idle;
+    uint32_t least = ~uint32_t{0};
+    for (const rank_report& rank : job_.ranks) {
+      uint32_t seconds = rank.waits.empty() && !rank.devices.empty() ? ~uint32_t{0} : 0;
+      for (const rank_report::device& device : rank.devices) {
+        seconds = std::min(seconds, device.seconds_unpolled);
+      }
+      if (seconds < min_unpolled) continue;
+      idle.push_back(static_cast<int>(rank.rank));
+      least = std::min(least, seconds);
+    }
+    if (idle.empty()) return;
+    add(StrCat(
+        base::rank_list(idle), idle.size() == 1 ? " has" : " have",
+        " made no progress on any device ", since(least),
+        ", and no thread waits in the library there: does a handler block, as on a lock that its "
+        "thread holds already, or does the program compute?"));
   }
 
   static std::string unpolled(const rank_report& rank, const rank_report::device& device) {

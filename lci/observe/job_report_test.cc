@@ -167,7 +167,8 @@ TEST(JobReport, CyclesAreNamedOnce) {
 
 TEST(JobReport, AnIdleDeviceIsNoFinding) {
   job_report job = job_of(2);
-  job.ranks[0].devices.push_back({0, 1000, 5, 0, 0});
+  job.ranks[0].devices = {device(0, 1000, rank_report::device::arrivals::none),
+                          device(1, 0, rank_report::device::arrivals::none)};
   EXPECT_THAT(findings(job), IsEmpty());
   job.ranks[0].devices[0].backlog = 3;
   EXPECT_THAT(findings(job),
@@ -193,13 +194,31 @@ TEST(JobReport, ADeviceWhoseNetworkCannotTell) {
   using arrivals = rank_report::device::arrivals;
   job_report job = job_of(2);
   job.ranks[0].devices = {device(0, 14, arrivals::unknown), device(1, 14, arrivals::unknown)};
-  EXPECT_THAT(findings(job), IsEmpty());
+  EXPECT_THAT(findings(job), ElementsAre(HasSubstr("made no progress on any device")));
   job.ranks[0].devices[0].seconds_unpolled = 0;
   EXPECT_THAT(findings(job),
               ElementsAre(HasSubstr("device 1 for 14 s, while another one is polled; "
                                     "its network can't tell whether messages wait")));
   job.silent.push_back({1, "is stopped"});
   EXPECT_THAT(findings(job), ElementsAre("rank 1 is stopped"));
+}
+
+// As a thread that is blocked in a handler leaves it.
+TEST(JobReport, RanksThatMakeNoProgress) {
+  using arrivals = rank_report::device::arrivals;
+  job_report job = job_of(3);
+  job.ranks[0].devices = {device(0, 14, arrivals::none), device(1, 12, arrivals::none)};
+  job.ranks[1].devices = {device(0, 14, arrivals::none), device(1, 0, arrivals::none)};
+  const std::string rest =
+      " for 12 s, and no thread waits in the library there: does a handler block, as on a lock "
+      "that "
+      "its thread holds already, or does the program compute?";
+  EXPECT_THAT(findings(job), ElementsAre("rank 0 has made no progress on any device" + rest));
+  job.ranks[1].devices[1].seconds_unpolled = 30;
+  EXPECT_THAT(findings(job), ElementsAre("ranks 0-1 have made no progress on any device" + rest));
+  // It is only said if nothing else is known.
+  job.ranks[2].waits = {{1, "wait_drained", rank_report::any_rank, 0, 31, ""}};
+  EXPECT_THAT(findings(job), ElementsAre("rank 2 has waited for 31 s in wait_drained"));
 }
 
 TEST(JobReport, RefusedPosts) {

@@ -65,6 +65,7 @@ void communicate_in_child(resources& of, int peer) {
   expect_refused([] { static_cast<void>(lci::alloc_runtime()); });
   expect_refused([] { lci::global_initialize(); });
   expect_refused([] { lci::global_finalize(); });
+  expect_refused([] { lci::g_runtime_init(); });
   expect_refused([] { lci::g_runtime_fina(); });
 }
 

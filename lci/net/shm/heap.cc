@@ -69,8 +69,10 @@ base::StatusOr<segment_heap::entry> segment_heap::make_entry(uint64_t pages) {
 }
 
 base::StatusOr<segment_heap::block> segment_heap::allocate(size_t size) {
-  if (size > max_backing_pages * page_size / 2) {
-    return base::ResourceExhaustedError(base::StrCat(size, " bytes of shared memory"));
+  constexpr uint64_t max_size = max_backing_pages * page_size / 2;
+  if (size > max_size) {
+    return base::ResourceExhaustedError(
+        base::StrCat(size, " bytes of shared memory, and an allocation has at most ", max_size));
   }
   const uint64_t pages = pages_for(size);
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -303,6 +303,7 @@ runtime_t alloc_runtime_x::operator()() const {
 void free_runtime_x::operator()() const { end_runtime(get_runtime(), "free_runtime"); }
 
 runtime_t g_runtime_init_x::operator()() const {
+  refuse_child(process());
   if (g_runtime_users == 0) {
     global_initialize();
     try {
