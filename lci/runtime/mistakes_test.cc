@@ -102,6 +102,31 @@ TEST(Mistakes, AnUnknownEngineIsReportedWhereTheMessageArrives) {
   });
 }
 
+TEST(Mistakes, AMessageForAFreedObjectIsDropped) {
+  run(1, [](rank_under_test& self) {
+    std::vector<unsigned char> bytes(less_if_simulated<size_t>(100000, 9000));
+    for (const size_t size : {size_t{8}, bytes.size()}) {
+      comp_t handler =
+          alloc_handler_x([](status_t) { ADD_FAILURE() << "the handler has been freed"; })
+              .lend_am(true)
+              .runtime(self.runtime)();
+      const rcomp_t first = register_rcomp_x(handler).runtime(self.runtime)();
+      const rcomp_t second = register_rcomp_x(handler).runtime(self.runtime)();
+      free_comp_x{&handler}.runtime(self.runtime)();
+      for (const rcomp_t name : {first, second}) {
+        const status_t status =
+            accepted(post_am_x(0, bytes.data(), size, self.sync, name).runtime(self.runtime));
+        const std::string error = progress_until_throw<std::runtime_error>(self.runtime);
+        EXPECT_HAS(error, "for remote completion " + std::to_string(name) + ", which is not");
+        EXPECT_EQ(self.end_of(status).is_fatal(), !status.is_done());
+        // The name may be used again.
+        static_cast<void>(register_rcomp_x(self.queue).rcomp(name).runtime(self.runtime)());
+        deregister_rcomp_x(name).runtime(self.runtime)();
+      }
+    }
+  });
+}
+
 // A copy of a handle does not know that another copy was freed.
 TEST(Mistakes, AFreedHandleIsRefused) {
   run(1, [](rank_under_test& self) {

@@ -131,14 +131,10 @@ void check_unused(const comp_impl_t& comp) {
                     comp.attr.name, "\"; wait for it before free_comp");
 }
 
-void check_unregistered(const comp_impl_t& comp, runtime_t runtime) {
-  if (runtime.is_empty()) runtime = global_runtime();
-  if (runtime.is_empty()) return;
-  for (const auto& [name, registered] : runtime.p_impl->list_rcomps()) {
-    if (registered != &comp) continue;
+void report_registered(const comp_impl_t& comp, const std::vector<rcomp_t>& names) {
+  for (const rcomp_t name : names) {
     LCI_LOG(warn, "free_comp: completion object \"", comp.attr.name, "\" is registered as ", name,
-            ", and a message for it would use freed memory; call deregister_rcomp before");
-    runtime.p_impl->set_rcomp(name, nullptr);
+            ", and a message for it would be dropped; call deregister_rcomp before");
   }
 }
 

@@ -39,9 +39,8 @@ std::vector<std::string> leftovers(runtime_impl_t& runtime);
 // Throws std::logic_error if an operation is pending that will signal `comp`, which free_comp is
 // about to free.
 void check_unused(const comp_impl_t& comp);
-// Of the same: warns if a message can still name it, as a registered one of the runtime, or of the
-// global one if that is empty, and deregisters it.
-void check_unregistered(const comp_impl_t& comp, runtime_t runtime);
+// Of the same: warns that it had these names, by which messages may still name it.
+void report_registered(const comp_impl_t& comp, const std::vector<rcomp_t>& names);
 
 // The completion objects that the program has, in checked mode. Thread safety: any thread at any
 // time.

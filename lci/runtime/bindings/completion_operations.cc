@@ -1,5 +1,7 @@
 // The public operations on completion objects.
 
+#include <vector>
+
 #include "lci/api/comp.hpp"
 #include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
@@ -40,6 +42,17 @@ void check_positive(int value, const char* what) {
   if (value < 1) rt::throw_invalid_argument(what, " is ", value, ", not at least 1");
 }
 
+// Ends the registrations that the object has in the runtime, or in the global one if that is empty,
+// so that a message for it is dropped instead of using freed memory. Returns their names.
+std::vector<rcomp_t> end_registrations(const comp_impl_t& comp, runtime_t runtime) {
+  if (runtime.is_empty()) runtime = rt::global_runtime();
+  // An object may be freed after its runtime, and a child of fork() must not take a lock of its
+  // parent.
+  if (runtime.is_empty()) return {};
+  if (!runtime.p_impl->is_live() && !runtime.p_impl->is_watched()) return {};
+  return runtime.p_impl->forget_comp(comp);
+}
+
 }  // namespace
 
 void free_comp_x::operator()() const {
@@ -48,9 +61,11 @@ void free_comp_x::operator()() const {
       static_cast<rt::graph*>(impl)->is_running()) {
     rt::throw_logic_error("free_comp: graph \"", impl->attr.name, "\" is running");
   }
-  if (__builtin_expect(rt::is_checked_mode(), 0)) {
-    rt::check_unused(*impl);
-    rt::check_unregistered(*impl, get_runtime());
+  const bool is_checked = rt::is_checked_mode();
+  if (__builtin_expect(is_checked, 0)) rt::check_unused(*impl);
+  const std::vector<rcomp_t> names = end_registrations(*impl, get_runtime());
+  if (__builtin_expect(is_checked, 0)) {
+    rt::report_registered(*impl, names);
     rt::note_freed(*impl);
   }
   delete impl;

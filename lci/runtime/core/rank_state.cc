@@ -38,6 +38,12 @@ void rank_state::mark_failed(int rank) {
 
 // Remote completion objects.
 
+namespace {
+
+uintptr_t address_of(const comp_impl_t* comp) { return reinterpret_cast<uintptr_t>(comp); }
+
+}  // namespace
+
 rcomp_t rank_state::reserve_rcomps(rcomp_t n, const char* call) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
   if (n > ~rcomp_t{0} - next_rcomp_) {
@@ -53,10 +59,26 @@ void rank_state::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   if (rcomp == 0 || rcomp >= next_rcomp_) {
     throw_invalid_argument("rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps");
   }
-  if (comp != nullptr && rcomps_.get(rcomp) != nullptr) {
+  comp_impl_t* const before = rcomps_.get(rcomp);
+  if (comp != nullptr && before != nullptr) {
     throw_logic_error("register_rcomp: ", rcomp, " is in use");
   }
+  // First what can throw.
+  if (comp != nullptr) names_of_comps_.emplace(address_of(comp), rcomp);
   rcomps_.set(rcomp, comp);
+  if (before != nullptr) names_of_comps_.erase({address_of(before), rcomp});
+}
+
+std::vector<rcomp_t> rank_state::forget_comp(const comp_impl_t& comp) {
+  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
+  std::vector<rcomp_t> names;
+  const uintptr_t address = address_of(&comp);
+  const auto begin = names_of_comps_.lower_bound({address, 0});
+  auto end = begin;
+  for (; end != names_of_comps_.end() && end->first == address; ++end) names.push_back(end->second);
+  for (const rcomp_t each : names) rcomps_.set(each, nullptr);
+  names_of_comps_.erase(begin, end);
+  return names;
 }
 
 std::vector<std::pair<rcomp_t, comp_impl_t*>> rank_state::list_rcomps() const {
@@ -71,7 +93,8 @@ std::vector<std::pair<rcomp_t, comp_impl_t*>> rank_state::list_rcomps() const {
 void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {
   throw_runtime_error(
       "rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
-      ", which is not registered here; register it before a barrier and send after it");
+      ", which is not registered here; register it before a barrier and send after it, and "
+      "deregister or free it when no rank sends to it any more");
 }
 
 // Signals.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,8 @@ class rank_state {
   rcomp_t reserve_rcomps(rcomp_t n, const char* call);
   // `comp` null: the name means nothing from now on.
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
+  // Ends all registrations of the object. Returns the names that it had.
+  std::vector<rcomp_t> forget_comp(const comp_impl_t& comp);
   // All objects with their names. Not for fast paths.
   std::vector<std::pair<rcomp_t, comp_impl_t*>> list_rcomps() const;
   // Throws std::runtime_error, naming the sender, if nothing is registered as `rcomp`.
@@ -166,6 +169,8 @@ class rank_state {
   mutable std::mutex rcomp_mutex_;  // orders reservations; look-ups take no lock
   rcomp_t next_rcomp_ = 1;          // guarded by rcomp_mutex_
   ds::mpmc_array<comp_impl_t*> rcomps_;
+  // The address of each registered object, with a name: those of one object follow each other.
+  std::set<std::pair<uintptr_t, rcomp_t>> names_of_comps_;  // guarded by rcomp_mutex_
 
   std::atomic<uint32_t> next_signal_{1};
   std::atomic<int> signals_alive_{0};
