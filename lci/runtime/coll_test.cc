@@ -370,6 +370,15 @@ TEST(CollectivesOnce, MistakesAreNamed) {
     EXPECT_THROW(allgather_x(nullptr, &b, 8).runtime(runtime)(), std::invalid_argument);
     EXPECT_THROW(alltoall_x(&a, nullptr, 8).runtime(runtime)(), std::invalid_argument);
     EXPECT_THROW(barrier_x().comp(COMP_NULL_RETRY).runtime(runtime)(), std::invalid_argument);
+    // As a negative size is.
+    const size_t negative = static_cast<size_t>(-1);
+    EXPECT_EQ(error_of([&] { broadcast_x(&a, negative, 0).runtime(runtime)(); }),
+              "lci: broadcast: buffer has 18446744073709551615 bytes, more than the address space");
+    EXPECT_THROW(allgather_x(&a, &b, negative).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(alltoall_x(&a, &b, negative).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(gather_x(&a, &b, negative, 0).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(allreduce_x(&a, &b, negative, 1, compose).runtime(runtime)(),
+                 std::invalid_argument);
     barrier_x().runtime(runtime)();
   });
 }

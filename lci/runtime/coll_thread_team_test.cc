@@ -273,8 +273,10 @@ TEST(ThreadTeamFailures, AHandlerNeitherWaitsNorFrees) {
     comp_t handler = alloc_handler_x([](status_t status) {
                        const int here = 1 - status.rank;
                        thread_team_t& own = teams[here];
+                       const runtime_t owner(&own.p_impl->group.p_impl->runtime);
                        errors[here] = {error_of([&] { barrier_x().thread_team(own)(); }),
-                                       error_of([&] { free_thread_team(&own); })};
+                                       error_of([&] { free_thread_team(&own); }),
+                                       error_of([&] { make_team(owner, 1); })};
                      }).runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
     barrier_x().runtime(runtime)();
@@ -284,6 +286,7 @@ TEST(ThreadTeamFailures, AHandlerNeitherWaitsNorFrees) {
     for (const std::string& each : errors[rank]) {
       EXPECT_NE(each.find("handler"), std::string::npos) << each;
     }
+    EXPECT_HAS(errors[rank].back(), "alloc_thread_team would have to wait");
     EXPECT_FALSE(team.is_empty());
     end(runtime, &team);
     free_comp_x{&handler}.runtime(runtime)();

@@ -206,6 +206,10 @@ void refuse_bytes(size_t count, size_t item_size, const char* what) {
 }
 
 void refuse_buffer(size_t bytes, const char* what, const char* name) {
+  if (bytes > max_buffer_bytes) {
+    throw std::invalid_argument(base::StrCat("lci: ", what, ": ", name, " has ", bytes,
+                                             " bytes, more than the address space"));
+  }
   throw std::invalid_argument(
       base::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
 }

@@ -253,9 +253,13 @@ inline size_t bytes_of(size_t count, size_t item_size, const char* what) {
   return bytes;
 }
 [[noreturn]] void refuse_buffer(size_t bytes, const char* what, const char* name);
-// Throws std::invalid_argument if `buffer` is null and `bytes` is not 0.
+// No object has more bytes; a size that has become negative has.
+constexpr size_t max_buffer_bytes = ~size_t{0} / 2;
+// Throws std::invalid_argument if `buffer` is null and `bytes` is not 0, or no buffer has so many.
 inline void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
-  if (__builtin_expect(buffer == nullptr && bytes > 0, 0)) refuse_buffer(bytes, what, name);
+  if (__builtin_expect((buffer == nullptr && bytes > 0) || bytes > max_buffer_bytes, 0)) {
+    refuse_buffer(bytes, what, name);
+  }
 }
 [[noreturn]] void refuse_op(const char* what);
 inline void check_op(reduce_op_t op, const char* what) {

@@ -320,6 +320,8 @@ thread_team_t alloc_thread_team_x::operator()() const {
     throw std::invalid_argument(base::StrCat("lci: alloc_thread_team: nthreads is ", get_nthreads(),
                                              ", not 1 to ", ds::thread_barrier::most_threads));
   }
+  // It calls other collective operations, which would name themselves.
+  rt::check_may_wait({"alloc_thread_team"});
   const thread_team_attr_t attributes = resolve(global_attr_t());
   // A group that only this team uses: a thread that acts for a rank is ordered with its own team
   // alone.
