@@ -69,7 +69,7 @@ class server final : io::acceptor::events {
                     std::string_view) override {
     std::abort();
   }
-  void no_descriptors(int) override { std::abort(); }
+  void cannot_accept(int) override { std::abort(); }
 
   sockaddr_un address_ = {};
   io::event_loop loop_;
