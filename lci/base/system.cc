@@ -44,12 +44,13 @@ void open_standard_streams() {
   }
 }
 
-void write_all(int fd, std::string_view bytes) {
+int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return;
+    if (written < 0 && errno != EINTR) return errno;
     if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
   }
+  return 0;
 }
 
 }  // namespace lci::base

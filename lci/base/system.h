@@ -28,8 +28,8 @@ void open_standard_streams();
 
 // Writes all bytes to a descriptor in blocking mode, unless an error, such as that its reader is
 // gone, ends it. In one call of write(2) unless a signal or a full pipe cuts it, so that lines of
-// other processes stay outside.
-void write_all(int fd, std::string_view bytes);
+// other processes stay outside. Returns 0, or the errno of the error.
+int write_all(int fd, std::string_view bytes);
 
 }  // namespace lci::base
 

@@ -54,6 +54,14 @@ base::StatusOr<std::vector<std::string>> split_words(std::string_view text) {
   return words;
 }
 
+std::string shell_command(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) {
+    base::StrAppend(&command, command.empty() ? "" : " ", quoted(word));
+  }
+  return command;
+}
+
 std::vector<std::string> agent_command(const std::vector<std::string>& agent,
                                        const std::string& host,
                                        const std::vector<std::string>& program) {

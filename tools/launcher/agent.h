@@ -17,6 +17,9 @@ inline constexpr char default_agent[] = "ssh -o BatchMode=yes -o ConnectTimeout=
 // without expansion. Returns InvalidArgument for an open quote, and if there is no word.
 base::StatusOr<std::vector<std::string>> split_words(std::string_view text);
 
+// Words as a command of a shell, each quoted if necessary.
+std::string shell_command(const std::vector<std::string>& words);
+
 // Returns the command that runs `program` (a path and arguments) on `host`. In the words of
 // `agent`, %h stands for the host and %% for a percent sign; without %h the host follows the words,
 // as for ssh. The agent must pass its standard input on, so `docker exec` gets the option -i. With

@@ -21,6 +21,9 @@ base::Status invalid(std::string_view source, std::string_view word, std::string
 bool is_name(std::string_view name) {
   if (name.empty() || name.size() > 255 || name[0] == '-') return false;
   if (name[0] == ':' && !base::StartsWith(name, "::")) return false;
+  if (std::count(name.begin(), name.end(), '[') != std::count(name.begin(), name.end(), ']')) {
+    return false;
+  }
   return std::all_of(name.begin(), name.end(), [](char c) {
     return base::ascii_isalnum(c) || base::StrContains("._-:@[]%", c);
   });
@@ -75,8 +78,8 @@ class host_table {
 
  private:
   static std::string_view unbracketed(std::string_view name) {
-    if (base::ConsumePrefix(&name, "[")) base::ConsumeSuffix(&name, "]");
-    return name;
+    std::string_view inner = name;
+    return base::ConsumePrefix(&inner, "[") && base::ConsumeSuffix(&inner, "]") ? inner : name;
   }
 
   const std::string source_;
@@ -203,8 +206,9 @@ base::StatusOr<std::vector<host_slots>> parse_host_file(std::string_view source,
       const base::StatusOr<int> n = table.parse_slots(words[1], slots);
       added = n.ok() ? table.add(words[0], *n) : n.status();
     } else {
-      added =
-          invalid(source, words[1], "is not understood; a line is: host, host slots=N or host:N");
+      const bool has_slots = base::StartsWith(words[1], "slots=") && words.size() > 2;
+      added = invalid(source, words[has_slots ? 2 : 1],
+                      "is not understood; a line is: host, host slots=N or host:N");
     }
     if (!added.ok()) {
       return base::InvalidArgumentError(base::StrCat(added.message(), " (line ", number, ")"));
@@ -264,7 +268,8 @@ base::StatusOr<std::vector<int>> distribute_ranks(const std::vector<host_slots>&
   }
   if (per_host > 0 && ranks > all) {
     return base::InvalidArgumentError(base::StrCat(ranks, " ranks do not fit on ", hosts.size(),
-                                                   " hosts with --ppn ", per_host, " each"));
+                                                   hosts.size() == 1 ? " host" : " hosts",
+                                                   " with --ppn ", per_host, " each"));
   }
   if (ranks == 0 && all > max_slots) {
     return base::InvalidArgumentError(base::StrCat("the hosts have ", all, " slots; say -n"));

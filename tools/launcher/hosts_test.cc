@@ -34,7 +34,7 @@ TEST(Hosts, ReadsLists) {
 
 TEST(Hosts, RefusesBadLists) {
   for (const char* text : {"", ",", "a,,b", "-oProxyCommand=x", "a b", "a;b", "a:0", "a:x", "a:-1",
-                           "a:99999999999", "$(x)", "a/b", ":3"}) {
+                           "a:99999999999", "$(x)", "a/b", ":3", "[::1", "::1]", "[::1:2"}) {
     EXPECT_THAT(text_of(parse_host_list("-H", text)), HasSubstr("error: -H")) << text;
   }
 }
@@ -51,6 +51,8 @@ TEST(Hosts, RefusesBadFiles) {
     EXPECT_THAT(text_of(parse_host_file("file f", text)), HasSubstr("error: file f")) << text;
   }
   EXPECT_THAT(text_of(parse_host_file("f", "a\nb slots=two\n")), HasSubstr("line 2"));
+  EXPECT_THAT(text_of(parse_host_file("f", "a slots=2 max_slots=4\n")),
+              HasSubstr("\"max_slots=4\" is not understood"));
 }
 
 TEST(Hosts, ReadsAllocationsOfSlurm) {

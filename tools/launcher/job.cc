@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/interfaces.h"
 #include "lci/base/rank_list.h"
 #include "lci/base/status.h"
@@ -39,6 +41,7 @@ constexpr int report_signal = SIGUSR1;
 
 constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
+constexpr int lost_output_exit_code = 1;
 
 // Prints a report, or the reason why there is none. An empty reason is not printed.
 void show(const observe::job_report* report, const std::string& why) {
@@ -67,7 +70,8 @@ class job final : rank_group::events, job_bootstrap::events {
         signals_(
             &loop_, [this](int signal) { signaled(signal); },
             [this](pid_t pid, int status) { rank_group_->child_changed(pid, status); }),
-        output_(&loop_, output_format()),
+        output_(&loop_, output_format(),
+                [this](const std::string& where, int error) { output_lost(where, error); }),
         bootstrap_(&loop_, this, &plan_),
         stopped_(static_cast<size_t>(plan_.ranks)) {}
   int run();
@@ -86,6 +90,7 @@ class job final : rank_group::events, job_bootstrap::events {
   void time_out();
   void end_by(io::steady::time_point when);
   void forward(int signal);
+  void output_lost(const std::string& where, int error);
   void finish();
 
   void failed(int code, const std::string& what) override;
@@ -118,6 +123,7 @@ class job final : rank_group::events, job_bootstrap::events {
   // Null: the rank reads the standard input of lcrun itself, or none.
   std::unique_ptr<rank_input> input_;
   std::unique_ptr<standard_input> terminal_;  // for input_
+  bool has_lost_output_ = false;
   int interrupts_ = 0;
   io::event_loop::id time_limit_ = 0;  // of --timeout
   io::event_loop::id kill_timer_ = 0;  // the end of the grace
@@ -190,7 +196,11 @@ int job::run() {
     say(ready.message());
     return start_exit_code;
   }
-  if (options_.verbose) say(describe(plan_, options_));
+  if (options_.verbose) {
+    std::string plan = describe(plan_, options_);
+    plan.pop_back();  // say() ends the line
+    say(plan);
+  }
   if (options_.timeout.count() > 0) {
     time_limit_ = loop_.at(io::steady::now() + options_.timeout, [this] { time_out(); });
   }
@@ -204,7 +214,7 @@ int job::run() {
     loop_.run_once();
   }
   finish();
-  return exit_code_.value_or(0);
+  return exit_code_.value_or(has_lost_output_ ? lost_output_exit_code : 0);
 }
 
 // A group on several hosts warns when the hosts have reported the number of their processors.
@@ -219,6 +229,18 @@ void job::warn_of_oversubscription() {
 
 void job::rank_output(int rank, int stream, std::string_view bytes) {
   output_.add(rank, rank_group_->host_of(rank), stream, bytes);
+}
+
+// A rank that writes to a pipe without a reader gets SIGPIPE. The ranks write to lcrun instead, so
+// that lcrun ends the job in the place of this signal.
+void job::output_lost(const std::string& where, int error) {
+  if (error != EPIPE) {
+    has_lost_output_ = true;
+    say(base::StrCat("can't write to ", where, ": ", base::error_text(error),
+                     "; what the ranks write from here on is lost"));
+  } else if (rank_group_->busy()) {
+    failed(128 + SIGPIPE, base::StrCat("nobody reads ", where, " any more: the job ends"));
+  }
 }
 
 void job::signaled(int signal) {

@@ -1,7 +1,6 @@
 #include "tools/launcher/job_output.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,22 +9,21 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::launcher {
 
-job_output::job_output(io::event_loop* loop, format how)
+job_output::job_output(io::event_loop* loop, format how, loss_handler lost)
     : loop_(loop),
       format_(std::move(how)),
-      out_(loop, STDOUT_FILENO),
-      error_(loop, STDERR_FILENO) {}
+      lost_(std::move(lost)),
+      out_(loop, STDOUT_FILENO, [this](int error) { lost_("the standard output", error); }),
+      error_(loop, STDERR_FILENO, [this](int error) { lost_("the standard error", error); }) {}
 
 base::Status job_output::make_files(int ranks) const {
   const std::string& directory = format_.directory;
   if (directory.empty()) return base::OkStatus();
-  if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
-    return base::InvalidArgumentError(
-        base::StrCat("--output-dir ", directory, ": ", std::strerror(errno)));
-  }
+  if (base::Status made = make_output_directory(directory); !made.ok()) return made;
   for (int rank = 0; rank < ranks; ++rank) {
     for (const int stream : {1, 2}) {
       const std::string path = output_file(directory, rank, stream);
@@ -39,15 +37,21 @@ base::Status job_output::make_files(int ranks) const {
 
 void job_output::add(int rank, const std::string& host, int stream, std::string_view bytes) {
   if (!format_.directory.empty()) {
-    const std::string path = output_file(format_.directory, rank, stream);
-    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    base::write_all(fd, bytes);
-    if (fd >= 0) close(fd);
+    add_to_file(rank, stream, bytes);
   } else if (format_.by_line()) {
     add_lines(rank, host, stream, bytes);
   } else {
     sink_of(stream)->append(bytes);
   }
+}
+
+void job_output::add_to_file(int rank, int stream, std::string_view bytes) {
+  const std::string path = output_file(format_.directory, rank, stream);
+  const io::unique_fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const int error = fd ? base::write_all(fd.get(), bytes) : errno;
+  if (error == 0 || has_lost_files_) return;
+  has_lost_files_ = true;
+  lost_(path, error);
 }
 
 void job_output::add_lines(int rank, const std::string& host, int stream, std::string_view bytes) {

@@ -1,6 +1,7 @@
 #ifndef LCI_TOOLS_LAUNCHER_JOB_OUTPUT_H_
 #define LCI_TOOLS_LAUNCHER_JOB_OUTPUT_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,8 +27,13 @@ class job_output {
     bool by_line() const { return label || timestamp; }
   };
 
-  // `loop` outlives the object.
-  job_output(io::event_loop* loop, format how);
+  // Called with the name of the stream or file that can't be written, and the errno of the write.
+  // What the ranks write there from then on is lost.
+  using loss_handler = std::function<void(const std::string& where, int error)>;
+
+  // Calls `lost` once for the standard output, for the standard error stream, and for all files
+  // together. `loop` outlives the object.
+  job_output(io::event_loop* loop, format how, loss_handler lost);
 
   // Creates the files of --output-dir, if it is given, or truncates them. An error names the file.
   base::Status make_files(int ranks) const;
@@ -41,10 +47,13 @@ class job_output {
 
  private:
   void add_lines(int rank, const std::string& host, int stream, std::string_view bytes);
+  void add_to_file(int rank, int stream, std::string_view bytes);
   sink* sink_of(int stream) { return stream == 1 ? &out_ : &error_; }
 
   io::event_loop* const loop_;
   const format format_;
+  const loss_handler lost_;
+  bool has_lost_files_ = false;
   sink out_;
   sink error_;
   std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream

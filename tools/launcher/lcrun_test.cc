@@ -115,7 +115,7 @@ TEST(Lcrun, ALastLineWithoutNewlineIsALine) {
 }
 
 TEST(Lcrun, OutputGoesToFiles) {
-  const std::string dir = fresh_path("output");
+  const std::string dir = fresh_path("output") + "/of/this/job";
   const result r = run({"-n", "2", "--output-dir", dir}, {test_child, "variable", "LCI_RANK"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_EQ(r.out, "");
@@ -166,6 +166,13 @@ TEST(Lcrun, DryRunStartsNothing) {
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out, HasSubstr("rank 1 on "));
   EXPECT_THAT(r.out, HasSubstr("exit-of-rank-1 3"));
+  const std::string quoted = run({"-n", "1", "--dry-run"}, {test_child, "a b", ""}).out;
+  EXPECT_THAT(quoted, HasSubstr(": 1 rank of "));
+  EXPECT_THAT(quoted, HasSubstr("test_child 'a b' ''\n"));
+}
+
+TEST(Lcrun, VerboseLinesAreNotEmpty) {
+  EXPECT_THAT(run({"-n", "1", "-v"}, {test_child, "directory"}).error, Not(HasSubstr("\n\n")));
 }
 
 TEST(Lcrun, SaysWhatItIs) {
@@ -203,8 +210,14 @@ TEST(Lcrun, BadCommandLinesAreExplained) {
        "--report-uri is for jobs on several hosts"},
       {{"-n", "2", "no-such-program-anywhere"}, 127, "no-such-program-anywhere"},
       {{"-n", "2", "./no/such/program"}, 127, "./no/such/program"},
-      {{"-n", "2", "/etc/passwd"}, 126, "/etc/passwd"},
-      {{"-n", "2", "/etc"}, 126, "/etc"},
+      {{"-n", "2", "/etc/passwd"}, 126, "\"/etc/passwd\" is not executable; make it so with chmod"},
+      {{"-n", "2", "/etc"}, 126, "\"/etc\" is a directory"},
+      {{"--node-rank", "5", "--nnodes", "2", "--rdzv-endpoint", "127.0.0.1:1", test_child},
+       2,
+       "--node-rank 5: --nnodes is 2, and hosts count from 0"},
+      {{"--node-rank", "1", "--nnodes", "2", "--rdzv-endpoint", "127.0.0.1:1", test_child},
+       2,
+       "set LCI_BOOT_TOKEN"},
   };
   for (const row& mistake : rows) {
     const result r = run(mistake.arguments, {});
@@ -215,6 +228,68 @@ TEST(Lcrun, BadCommandLinesAreExplained) {
 }
 
 // Failures.
+
+// Of a file that the kernel does not execute.
+TEST(Lcrun, SaysWhyAProgramDoesNotStart) {
+  struct row {
+    const char* content;
+    int code;
+    const char* says;
+  };
+  const row rows[] = {
+      {"no program\n", 126, "a script needs a first line such as #!/bin/sh"},
+      {"#! /no/such/shell -e\n", 127, "its interpreter \"/no/such/shell\" does not exist"},
+      {"#!/bin/sh\r\ntrue\r\n", 127, "convert the script to line ends of Unix"},
+  };
+  for (const row& file : rows) {
+    const std::string path = fresh_path("script");
+    std::ofstream(path) << file.content;
+    ASSERT_EQ(chmod(path.c_str(), 0700), 0);
+    const result r = run({"-n", "1"}, {path});
+    EXPECT_EQ(r.code, file.code) << file.content;
+    EXPECT_THAT(r.error, HasSubstr("can't run \"" + path + "\": ")) << file.content;
+    EXPECT_THAT(r.error, HasSubstr(file.says)) << file.content;
+  }
+}
+
+// What `lcrun options... test_child lines COUNT` does in a shell, in which the text `then` follows
+// it.
+result lines_in_shell(std::vector<std::string> options, const std::string& count,
+                      const std::string& then) {
+  options.insert(options.begin(),
+                 {"/bin/bash", "-c", "\"$@\" " + then + "; exit ${PIPESTATUS[0]}", "bash", lcrun});
+  options.insert(options.end(), {test_child, "lines", count});
+  return command(options).wait();
+}
+
+// As without --label, where the ranks get SIGPIPE.
+TEST(Lcrun, EndsTheJobWhenNobodyReadsItsOutput) {
+  const result r =
+      lines_in_shell({"-n", "2", "-l", "--timeout", "60"}, "2000000000", "| head -n 1");
+  EXPECT_EQ(r.code, 128 + SIGPIPE) << r.error;
+  EXPECT_THAT(r.error, HasSubstr("nobody reads the standard output any more: the job ends"));
+}
+
+TEST(Lcrun, SaysThatOutputIsLost) {
+  const result r = lines_in_shell({"-n", "2", "-l"}, "3", "> /dev/full");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.error, HasSubstr("can't write to the standard output: No space left on device"));
+  EXPECT_EQ(lines_of(r.error).size(), 1u) << r.error;
+}
+
+TEST(Lcrun, SaysThatOutputOfAnotherHostIsLost) {
+  const std::string dir = fresh_path("output");
+  ASSERT_EQ(mkdir(dir.c_str(), 0700), 0);
+  for (const char* file : {"/rank.0.stdout", "/rank.1.stdout"}) {
+    ASSERT_EQ(symlink("/dev/full", (dir + file).c_str()), 0);
+  }
+  const result r = run({"-H", "elsewhere:2", "--launch-agent", "/bin/sh -c 'exec \"$@\"' %h",
+                        "--iface", "127.0.0.1", "--output-dir", dir},
+                       {test_child, "lines", "3"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.error, HasSubstr(".stdout: No space left on device; what the ranks write"));
+  EXPECT_EQ(lines_of(r.error).size(), 1u) << r.error;
+}
 
 TEST(Lcrun, NamesTheFirstFailure) {
   const result r = run({"-n", "4"}, {test_child, "exit-of-rank-1", "7"});

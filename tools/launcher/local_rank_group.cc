@@ -117,11 +117,9 @@ bool local_rank_group::prepare() {
                                errno_text(), "; set TMPDIR to a directory that has room"));
     }
   }
-  if (options_.output == local_rank_group_options::capture::files &&
-      mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
-    return fail(base::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
-  }
-  return true;
+  if (options_.output != local_rank_group_options::capture::files) return true;
+  const base::Status made = make_output_directory(options_.output_dir);
+  return made.ok() || fail(std::string(made.message()));
 }
 
 void local_rank_group::start() {

@@ -13,6 +13,7 @@
 #include "tools/launcher/output.h"
 #include "tools/launcher/plan.h"
 #include "tools/launcher/report_client.h"
+#include "tools/launcher/uri.h"
 
 namespace {
 
@@ -45,6 +46,10 @@ int main(int argc, char** argv) {
       return refuse(lci::base::InvalidArgumentError(
                         "--node-rank needs --rdzv-endpoint: where host 0 is, or its file"),
                     usage_exit_code);
+    }
+    if (is_address(options->endpoint)) {
+      const auto token = required_token_by_hand();
+      if (!token.ok()) return refuse(token.status(), usage_exit_code);
     }
     return run_helper_by_hand(*options);
   }

@@ -134,6 +134,10 @@ void check_programs(const launch_options& job) {
           program.command[0], "\"", see_help));
     }
   }
+  if (job.nodes > 0 && job.node_rank >= job.nodes) {
+    throw cli::usage_error(base::StrCat("--node-rank ", job.node_rank, ": --nnodes is ", job.nodes,
+                                        ", and hosts count from 0"));
+  }
   if (!job.endpoint.empty() && job.node_rank < 0) {
     throw cli::usage_error(base::StrCat(
         "--rdzv-endpoint needs --node-rank: which of the hosts this one is", see_help));

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
@@ -24,7 +26,8 @@ void sink::write_some() {
   const size_t size = std::min<size_t>(pending_.size() - written_, PIPE_BUF);
   const ssize_t n = write(fd_, pending_.data() + written_, size);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  closed_ = n < 0;
+  const int error = n < 0 ? errno : 0;
+  closed_ = error != 0;
   if (n > 0) written_ += static_cast<size_t>(n);
   if (closed_ || written_ == pending_.size()) {
     pending_.clear();
@@ -34,6 +37,7 @@ void sink::write_some() {
     pending_.erase(0, written_);
     written_ = 0;
   }
+  if (closed_) failed_(error);
 }
 
 void line_splitter::flush_line() {
@@ -81,6 +85,13 @@ std::string printable(std::string_view text) {
     if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
   }
   return result;
+}
+
+base::Status make_output_directory(const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (!error) return base::OkStatus();
+  return base::InvalidArgumentError(base::StrCat("--output-dir ", dir, ": ", error.message()));
 }
 
 std::string output_file(const std::string& dir, int rank, int stream) {

@@ -2,22 +2,28 @@
 #define LCI_TOOLS_LAUNCHER_OUTPUT_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "lci/base/status.h"
 #include "lci/io/event_loop.h"
 
 namespace lci::launcher {
 
 // Bytes to write to stdout or stderr. Other processes share the descriptor, so it stays in blocking
 // mode. The sink writes only when the loop reports POLLOUT, and at most PIPE_BUF bytes at a time,
-// which then does not block. It drops all bytes when the reader is gone.
+// which then does not block. After an error, such as that the reader is gone or the disk is full,
+// it drops all bytes.
 class sink {
  public:
-  // `loop` outlives the object.
-  sink(io::event_loop* loop, int fd)
-      : loop_(loop), fd_(fd), watched_(loop->watch(fd, 0, [this] { write_some(); })) {}
+  // Calls `failed` with the errno of the first write that fails. `loop` outlives the object.
+  sink(io::event_loop* loop, int fd, std::function<void(int)> failed)
+      : loop_(loop),
+        fd_(fd),
+        failed_(std::move(failed)),
+        watched_(loop->watch(fd, 0, [this] { write_some(); })) {}
   ~sink() { loop_->forget(watched_); }
   sink(const sink&) = delete;
   sink& operator=(const sink&) = delete;
@@ -34,6 +40,7 @@ class sink {
 
   io::event_loop* const loop_;
   const int fd_;
+  const std::function<void(int)> failed_;
   const io::event_loop::id watched_;
   bool closed_ = false;
   std::string pending_;
@@ -71,6 +78,9 @@ void say(std::string_view line);
 
 // A text from another machine without control characters, for a terminal.
 std::string printable(std::string_view text);
+
+// Creates the directory of --output-dir, and those that it is in, where they do not exist.
+base::Status make_output_directory(const std::string& dir);
 
 // The file below --output-dir for stream 1 or 2 of a rank.
 std::string output_file(const std::string& dir, int rank, int stream);

@@ -76,11 +76,6 @@ base::Status plan_by_hand(const launch_options& options, int said_ranks, job_pla
   if (options.nodes == 0) {
     return base::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
   }
-  if (options.node_rank >= options.nodes) {
-    return base::InvalidArgumentError(base::StrCat("--node-rank ", options.node_rank,
-                                                   ": there are ", options.nodes,
-                                                   " hosts, which count from 0"));
-  }
   if (options.endpoint.empty() && options.report_uri.empty()) {
     return base::InvalidArgumentError(
         "--node-rank 0 needs --rdzv-endpoint host:port or --report-uri file, for the others to "
@@ -230,15 +225,10 @@ base::Status plan_secrets(const launch_options& options, job_plan* job) {
   job->id = digits.substr(0, 16);
   job->token = digits.substr(16);
   if (options.node_rank < 0) return base::OkStatus();
-  const base::StatusOr<std::string> by_hand = token_by_hand();
+  const base::StatusOr<std::string> by_hand =
+      options.endpoint.empty() ? token_by_hand() : required_token_by_hand();
   if (!by_hand.ok()) return by_hand.status();
-  if (!by_hand->empty()) {
-    job->token = *by_hand;
-  } else if (!options.endpoint.empty()) {
-    return base::InvalidArgumentError(
-        "--rdzv-endpoint needs a secret: set LCI_BOOT_TOKEN to the same text (such as 32 random "
-        "hexadecimal digits) on all hosts");
-  }
+  if (!by_hand->empty()) job->token = *by_hand;
   return base::OkStatus();
 }
 
@@ -252,6 +242,14 @@ base::StatusOr<std::string> token_by_hand() {
                                                    " are accepted"));
   }
   return token;
+}
+
+base::StatusOr<std::string> required_token_by_hand() {
+  base::StatusOr<std::string> token = token_by_hand();
+  if (!token.ok() || !token->empty()) return token;
+  return base::InvalidArgumentError(
+      "--rdzv-endpoint needs a secret: set LCI_BOOT_TOKEN to the same text (such as 32 random "
+      "hexadecimal digits) on all hosts");
 }
 
 std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out) {

@@ -92,6 +92,8 @@ void set_variables(std::vector<std::string>* environment,
 
 // LCI_BOOT_TOKEN, the secret of hosts that are started by hand; empty if not set.
 base::StatusOr<std::string> token_by_hand();
+// The same, where it must be set: for hosts that meet at an address.
+base::StatusOr<std::string> required_token_by_hand();
 
 std::string describe(const job_plan& job, const launch_options& options);
 

@@ -17,16 +17,48 @@
 #include "lci/base/error_text.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/files.h"
 
 namespace lci::launcher {
 namespace {
 
+[[noreturn]] void fail_in_child(const rank_plan& rank, int code, const std::string& problem) {
+  const std::string line = base::StrCat("lcrun: rank ", rank.rank, ": ", problem, "\n");
+  base::write_all(STDERR_FILENO, line);
+  _exit(code);
+}
+
 [[noreturn]] void fail_in_child(const rank_plan& rank, const std::string& what) {
-  const std::string line =
-      base::StrCat("lcrun: rank ", rank.rank, ": ", what, ": ", std::strerror(errno), "\n");
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(126);
-  _exit(127);
+  fail_in_child(rank, 127, base::StrCat(what, ": ", std::strerror(errno)));
+}
+
+// The interpreter that the first line of a script names; empty: the file is no script.
+std::string interpreter_of(const std::string& file) {
+  char begin[256];
+  std::string_view line = io::read_file(file.c_str(), begin, sizeof(begin)).value_or("");
+  if (!base::ConsumePrefix(&line, "#!")) return "";
+  line = line.substr(0, line.find('\n'));
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return std::string(line.substr(0, line.find_first_of(" \t")));
+}
+
+// Why execve() has failed with errno `error`, although the file exists.
+std::string execution_problem(const std::string& file, int error) {
+  if (error == ENOEXEC) {
+    return base::StrCat(std::strerror(error),
+                        "; a script needs a first line such as #!/bin/sh, and a binary must be for "
+                        "this processor");
+  }
+  if (error != ENOENT) return std::strerror(error);
+  std::string interpreter = interpreter_of(file);
+  if (interpreter.empty()) return "the dynamic loader that it names does not exist here";
+  const bool is_crlf = interpreter.back() == '\r';
+  if (is_crlf) interpreter.pop_back();
+  return base::StrCat("its interpreter \"", interpreter, "\" does not exist",
+                      is_crlf ? " with the carriage return that ends its first line; convert the "
+                                "script to line ends of Unix"
+                              : "");
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
@@ -83,7 +115,10 @@ base::StatusOr<pid_t> start_child(const std::string& what, const Run& run) {
     if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to");
   }
   execve(program.file.c_str(), arguments.data(), environment.data());
-  fail_in_child(rank, base::StrCat("can't run \"", program.file, "\""));
+  const int error = errno;
+  fail_in_child(
+      rank, error == ENOENT ? 127 : 126,
+      base::StrCat("can't run \"", program.file, "\": ", execution_problem(program.file, error)));
 }
 
 }  // namespace

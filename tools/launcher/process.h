@@ -20,7 +20,8 @@ struct rank_streams {
 
 // Starts one rank, in a process group of its own, bound to its processors, and with the default
 // signal actions. The kernel kills the rank when this process dies. After a failure behind the
-// fork, the rank writes the reason to its stderr and exits with 127.
+// fork, the rank writes the reason to its stderr and exits with 127 if a file is missing, else with
+// 126.
 base::StatusOr<pid_t> spawn(const rank_plan& rank, const rank_streams& streams);
 
 // Raises the limit of descriptors to the hard limit, for many ranks and hosts. Processes that

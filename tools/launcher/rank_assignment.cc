@@ -10,6 +10,7 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
+#include "tools/launcher/agent.h"
 #include "tools/launcher/binding.h"
 #include "tools/launcher/orphan_reaper.h"
 #include "tools/launcher/plan.h"
@@ -83,16 +84,23 @@ base::StatusOr<std::string> find_program(const std::string& name, const std::str
       candidates.push_back(base::StrCat(dir.empty() ? "." : dir, "/", name));
     }
   }
-  bool found = false;
+  std::string problem;  // of a file with this name; empty: there is none
   for (const std::string& candidate : candidates) {
     const std::string path =
         candidate[0] == '/' || wdir.empty() ? candidate : base::StrCat(wdir, "/", candidate);
     struct stat status;
     if (stat(path.c_str(), &status) != 0) continue;
-    found = true;
-    if (S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0) return candidate;
+    if (!S_ISREG(status.st_mode)) {
+      problem = S_ISDIR(status.st_mode) ? "is a directory, not a program" : "is not a program";
+    } else if (access(path.c_str(), X_OK) == 0) {
+      return candidate;
+    } else {
+      problem = "is not executable; make it so with chmod +x, or name its interpreter before it";
+    }
   }
-  if (found) return base::PermissionDeniedError(base::StrCat("\"", name, "\" is not a program"));
+  if (!problem.empty()) {
+    return base::PermissionDeniedError(base::StrCat("\"", name, "\" ", problem));
+  }
   return base::NotFoundError(
       base::StrCat("program \"", name, "\" not found", candidates.size() > 1 ? " in PATH" : ""));
 }
@@ -168,7 +176,8 @@ rank_plan plan_rank(const rank_assignment& assigned, int local_rank, const topol
 }
 
 std::string describe(const job_plan& job, const launch_options& options) {
-  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ");
+  std::string text =
+      base::StrCat("job ", job.id, ": ", job.ranks, job.ranks == 1 ? " rank of " : " ranks of ");
   for (const program_plan& program : job.programs) {
     base::StrAppend(&text, &program == job.programs.data() ? "" : ", ",
                     program.file.empty() ? program.command[0] : program.file,
@@ -180,8 +189,7 @@ std::string describe(const job_plan& job, const launch_options& options) {
     if (job.helpers) {
       base::StrAppend(
           &text, "  ", host.name, ": ",
-          host.start.empty() ? "lcrun is started there by hand" : base::StrJoin(host.start, " "),
-          "\n");
+          host.start.empty() ? "lcrun is started there by hand" : shell_command(host.start), "\n");
     }
     rank_assignment there = assignment_of(job, options, node, "");
     // The processors of another host are known only there.
@@ -193,7 +201,7 @@ std::string describe(const job_plan& job, const launch_options& options) {
                       rank.processors.empty()
                           ? ""
                           : base::StrCat(", ", describe_binding(processors, rank.processors)),
-                      ": ", base::StrJoin(rank.program->command, " "), "\n");
+                      ": ", shell_command(rank.program->command), "\n");
     }
   }
   return text;
