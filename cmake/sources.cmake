@@ -292,6 +292,7 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/times.cc
   tools/cli/help.cc
   tools/cli/parse.cc
+  tools/cli/print.cc
   tools/cli/values.cc)
 
 set(LCI_PERF_ABSEIL
@@ -321,6 +322,7 @@ set(LCT_ABSEIL)
 set(LCI_INFO_SOURCES
   tools/cli/help.cc
   tools/cli/parse.cc
+  tools/cli/print.cc
   tools/cli/values.cc
   tools/info/info.cc
   tools/info/job.cc
@@ -363,6 +365,7 @@ set(LCRUN_SOURCES
   lci/observe/rank_report.cc
   tools/cli/help.cc
   tools/cli/parse.cc
+  tools/cli/print.cc
   tools/cli/values.cc
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
@@ -408,6 +411,7 @@ set(LCI_TRACE_SOURCES
   lci/observe/recording.cc
   tools/cli/help.cc
   tools/cli/parse.cc
+  tools/cli/print.cc
   tools/cli/values.cc
   tools/trace/chrome.cc
   tools/trace/clocks.cc

@@ -304,6 +304,15 @@ TEST(lci_perf, what_can_not_be_is_refused_with_a_reason) {
   }
 }
 
+TEST(lci_perf, says_that_results_are_not_written) {
+  for (const std::string arguments : {"--help", "--size 8 --iters 1"}) {
+    const outcome result =
+        run(2, "-c 'exec benchmarks/perf/lci_perf " + arguments + " > /dev/full'", "/bin/sh");
+    EXPECT_EQ(result.code, 1) << arguments;
+    EXPECT_THAT(result.text, HasSubstr("lci_perf: can't write to the standard output"));
+  }
+}
+
 TEST(lci_perf, ranks_with_other_options_are_refused) {
   const outcome result =
       run(2, R"(-c 'exec benchmarks/perf/lci_perf --size $((LCI_RANK + 1))')", "/bin/sh");

@@ -141,7 +141,20 @@ class MainTest(unittest.TestCase):
     def test_an_error_is_a_line(self):
         code, text, error = self.run_main(["/nowhere/a.csv"])
         self.assertEqual((code, text), (1, ""))
-        self.assertRegex(error, "^lci_plot: /nowhere/a.csv: .*\n$")
+        self.assertEqual(error, "lci_plot: /nowhere/a.csv: No such file or directory\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "binary")
+            with open(path, "wb") as file:
+                file.write(b"\x7fELF\x90")
+            code, text, error = self.run_main([path])
+            self.assertEqual((code, text), (1, ""))
+            self.assertRegex(error, "^lci_plot: %s is not a text; .*\n$" % path)
+            path = os.path.join(folder, "results.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(json.dumps(result()) + "\n")
+            code, text, error = self.run_main([path, "--output", "/dev/full"])
+            self.assertEqual(code, 1)
+            self.assertEqual(error, "lci_plot: can't write /dev/full: No space left on device\n")
 
 
 if __name__ == "__main__":

@@ -112,8 +112,9 @@ constexpr char notes[] =
     "operations took before. The overlap in percent is max(0, 100 * (1 - (total - compute) / "
     "latency)), of the means of all ranks, as the OSU micro-benchmarks define it. The processor "
     "time includes the barriers.\n\n"
-    "The exit code is 0, or 1 if communication failed or bytes were wrong, or 2 if the command "
-    "line is wrong.";
+    "The exit code is 0, or 1 if communication failed, bytes were wrong or the results could not "
+    "be "
+    "written, or 2 if the command line is wrong.";
 
 cli::option devices_option(std::string* to) {
   cli::value any;

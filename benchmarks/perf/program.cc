@@ -38,7 +38,9 @@ std::string problem_of_job(const char* program, const std::string& described, bo
 
 int run_main(const char* program, const std::function<int()>& body) {
   try {
-    return body();
+    const int code = body();
+    const int unwritten = lci::cli::print(program, "");
+    return code != 0 ? code : unwritten;
   } catch (const usage_error& error) {
     return say_once(program, "", error.what());
   } catch (const std::exception& error) {

@@ -31,6 +31,11 @@ LCI_RECORD=keep LCI_RECORD_EVENTS=1M job messages || fail "the job with keep fai
 "$lci_trace" merge "$LCI_RECORD_DIR" -o "$TEST_TMPDIR/trace.json" || fail "lci_trace merge"
 python3 -B "$check_trace" "$TEST_TMPDIR/trace.json" "$ranks" --complete || fail "the trace is wrong"
 "$lci_trace" merge "$LCI_RECORD_DIR"/*.lcirec | cmp - "$TEST_TMPDIR/trace.json" || fail "another trace on standard output"
+for refusal in "/nonexistent/trace: No such file or directory" "all of /dev/full: No space left on device"; do
+  path=${refusal#all of }
+  "$lci_trace" merge "$LCI_RECORD_DIR" -o "${path%%:*}" 2> "$TEST_TMPDIR/err" && fail "a trace that is not written is no error"
+  grep -qx "lci_trace: can't write $refusal" "$TEST_TMPDIR/err" || fail "no reason: $(cat "$TEST_TMPDIR/err")"
+done
 # The operations of the program are in it.
 "$lci_trace" show --last 1000000 > "$TEST_TMPDIR/all" || fail "lci_trace show"
 for text in 'post            send to rank' 'arrival         send from rank' 'post            ready to send to rank' \

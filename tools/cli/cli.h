@@ -11,7 +11,7 @@
 //           {"--validate", "", "check the data", cli::flag(&validate)},
 //       }};
 //   const cli::arguments given = cli::parse(command, argc, argv);
-//   if (given.wanted == cli::request::help) std::fputs(cli::help(command).c_str(), stdout);
+//   if (given.wanted == cli::request::help) return cli::print("measure", cli::help(command));
 //
 // An option is given as --name VALUE, --name=VALUE, -n VALUE or -nVALUE, and flags of one letter
 // may share a dash (-vq). A unique prefix of a long name stands for the name. The last use of an
@@ -176,6 +176,10 @@ void set_option(const option& option, std::string_view source, std::string_view 
 
 // The text of --help, in lines of at most 80 columns (longer ones only where a word is longer).
 std::string help(const command& command);
+
+// Writes the text to stdout and flushes it. Returns the exit code: 0; or 1, after a message to
+// stderr, if this or an earlier output of the program could not be written.
+int print(const char* program, std::string_view text);
 
 // Templates.
 

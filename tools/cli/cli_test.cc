@@ -1,5 +1,7 @@
 #include "tools/cli/cli.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -349,6 +351,25 @@ TEST(help, breaks_lines_at_spaces_and_keeps_those_that_are_given) {
   EXPECT_THAT(help(program),
               HasSubstr("first line\n" + std::string(14, ' ') + "second\n" + std::string(14, ' ') +
                         std::string(70, 'c') + "\n" + std::string(14, ' ') + "third\n"));
+}
+
+// Output.
+
+void print_to_a_full_disk(const char* earlier, const char* last) {
+  if (std::freopen("/dev/full", "w", stdout) == nullptr) std::exit(3);
+  if (*earlier != 0) {
+    std::fputs(earlier, stdout);
+    std::fflush(stdout);
+  }
+  std::_Exit(print("program", last));
+}
+
+TEST(print, says_that_output_is_not_written) {
+  const auto failed = ::testing::ExitedWithCode(1);
+  EXPECT_EXIT(print_to_a_full_disk("", "text"), failed,
+              "^program: can't write to the standard output: No space left on device\n$");
+  EXPECT_EXIT(print_to_a_full_disk("earlier text", ""), failed, "can't write");
+  EXPECT_EXIT(std::_Exit(print("program", "")), ::testing::ExitedWithCode(0), "^$");
 }
 
 }  // namespace

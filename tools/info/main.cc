@@ -28,11 +28,11 @@ cli::command command_of(format* chosen) {
       "the ranks of a job, it starts a runtime and shows the hosts, the network and why it was "
       "chosen, and the attributes in which the ranks differ.",
       {{"--format", "FORMAT", "how it is printed", cli::choice(formats, chosen)}}};
-  made.version = "lci_info " LCI_VERSION_STRING;
+  made.version = "lci_info (LCI) " LCI_VERSION_STRING;
   return made;
 }
 
-int print(const std::string& text) { return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0; }
+int print(const std::string& text) { return cli::print("lci_info", text); }
 
 int fail(const lci::base::Status& status) {
   std::fprintf(stderr, "lci_info: %s\n", std::string(status.message()).c_str());

@@ -277,6 +277,14 @@ TEST(Lcrun, SaysThatOutputIsLost) {
   EXPECT_EQ(lines_of(r.error).size(), 1u) << r.error;
 }
 
+TEST(Lcrun, SaysThatItsOwnOutputIsLost) {
+  for (const char* option : {"--help", "--version", "--dry-run"}) {
+    const result r = lines_in_shell({option}, "3", "> /dev/full");
+    EXPECT_EQ(r.code, 1) << option;
+    EXPECT_THAT(r.error, HasSubstr("can't write to the standard output: No space left on device"));
+  }
+}
+
 TEST(Lcrun, SaysThatOutputOfAnotherHostIsLost) {
   const std::string dir = fresh_path("output");
   ASSERT_EQ(mkdir(dir.c_str(), 0700), 0);

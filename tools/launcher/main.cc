@@ -7,6 +7,7 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/base/system.h"
+#include "tools/cli/cli.h"
 #include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
@@ -34,8 +35,7 @@ int main(int argc, char** argv) {
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
   if (options->wanted != lci::cli::request::run) {
     const bool is_help = options->wanted == lci::cli::request::help;
-    lci::base::write_all(STDOUT_FILENO, is_help ? help_text() : version_text());
-    return 0;
+    return lci::cli::print("lcrun", is_help ? help_text() : version_text());
   }
   for (const std::string& name : unknown_variables(environ)) {
     say(lci::base::StrCat("warning: no option is called ", name));
@@ -55,9 +55,6 @@ int main(int argc, char** argv) {
   }
   const lci::base::StatusOr<job_plan> plan = make_plan(*options, environ);
   if (!plan.ok()) return refuse(plan.status(), exit_code_of(plan.status()));
-  if (options->dry_run) {
-    lci::base::write_all(STDOUT_FILENO, describe(*plan, *options));
-    return 0;
-  }
+  if (options->dry_run) return lci::cli::print("lcrun", describe(*plan, *options));
   return run_job(*options, *plan);
 }

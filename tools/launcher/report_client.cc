@@ -1,4 +1,5 @@
 #include "tools/launcher/report_client.h"
+#include "tools/cli/cli.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -103,9 +104,10 @@ int print_report(const launch_options& options) {
   const std::string text =
       report.ok() ? *report : base::StrCat("lcrun: ", report.status().message());
   const bool is_complete = !text.empty() && text.back() == '\n';
-  base::write_all(report.ok() ? STDOUT_FILENO : STDERR_FILENO,
-                  base::StrCat(text, is_complete ? "" : "\n"));
-  return report.ok() ? 0 : 1;
+  const std::string lines = base::StrCat(text, is_complete ? "" : "\n");
+  if (report.ok()) return cli::print("lcrun", lines);
+  base::write_all(STDERR_FILENO, lines);
+  return 1;
 }
 
 }  // namespace lci::launcher

@@ -1,5 +1,7 @@
 // lci_trace: what the flight recorders of a job's ranks have kept.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -38,7 +40,7 @@ cli::command command_of(options* chosen) {
        {"--job", "ID", "the job, by its id or the beginning of it, where there are several",
         cli::text(&chosen->job).with_default("")}}};
   made.takes = cli::operands::anywhere;
-  made.version = "lci_trace " LCI_VERSION_STRING;
+  made.version = "lci_trace (LCI) " LCI_VERSION_STRING;
   return made;
 }
 
@@ -47,17 +49,17 @@ int fail(const std::string& what) {
   return 1;
 }
 
-int print(const std::string& text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0
-             ? 0
-             : fail("can't write to the standard output");
-}
+int print(const std::string& text) { return cli::print("lci_trace", text); }
 
 int write_file(const std::string& path, const std::string& text) {
   std::FILE* const file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return fail(StrCat("can't write ", path));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  return std::fclose(file) == 0 && written ? 0 : fail(StrCat("can't write all of ", path));
+  if (file == nullptr) return fail(StrCat("can't write ", path, ": ", std::strerror(errno)));
+  const bool is_buffered =
+      std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  const int error = errno;
+  if (std::fclose(file) == 0 && is_buffered) return 0;
+  return fail(
+      StrCat("can't write all of ", path, ": ", std::strerror(is_buffered ? errno : error)));
 }
 
 // Ranks without a recording among those that were read; empty: none is known.
