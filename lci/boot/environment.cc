@@ -37,7 +37,7 @@ const std::vector<launcher_row>& launchers() {
   constexpr when any = when::one_is_set, both = when::both_are_set;
   // clang-format off
   static const auto& rows = *new std::vector<launcher_row>{
-      {"lcrun", any, "LCI_RANK", "LCI_SIZE", "LCI_LOCAL_RANK", "LCI_LOCAL_SIZE",
+      {"lcrun or the user", any, "LCI_RANK", "LCI_SIZE", "LCI_LOCAL_RANK", "LCI_LOCAL_SIZE",
        nullptr, {"LCI_JOB_ID"}},
       {"torchrun", both, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
        "GROUP_WORLD_SIZE",

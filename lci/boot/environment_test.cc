@@ -292,7 +292,8 @@ TEST(environment, without_a_launcher_there_is_none) {
 
 TEST(environment, invalid_variables_are_an_error_that_says_what_to_set) {
   const std::pair<variables, const char*> invalid[] = {
-      {{{"LCI_RANK", "0"}}, "LCI_SIZE is not set"},
+      {{{"LCI_RANK", "0"}},
+       "started by lcrun or the user (LCI_RANK is set), but LCI_SIZE is not set"},
       {{{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is not set"},
       {{{"LCI_SIZE", "2"}}, "LCI_RANK is not set"},
       {{{"PMI_RANK", "1"}}, "PMI_SIZE is not set"},
