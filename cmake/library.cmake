@@ -23,13 +23,15 @@ if(LCI_WARNINGS)
   list(APPEND LCI_COPTS -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
 endif()
 
-# What all targets have in common.
+# What all targets have in common. Names that are local to a file are unique only there, so that a
+# parent project's CMAKE_UNITY_BUILD does not join the files.
 function(lci_set_up TARGET)
   set_target_properties(${TARGET} PROPERTIES
     CXX_EXTENSIONS OFF
     CXX_STANDARD 17
     CXX_STANDARD_REQUIRED ON
-    POSITION_INDEPENDENT_CODE ON)
+    POSITION_INDEPENDENT_CODE ON
+    UNITY_BUILD OFF)
   target_compile_options(${TARGET} PRIVATE ${LCI_COPTS})
   target_include_directories(${TARGET} PRIVATE ${PROJECT_SOURCE_DIR} ${lci_include})
 endfunction()

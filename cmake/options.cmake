@@ -4,6 +4,13 @@ if(LCI_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of build" FORCE)
 endif()
 
+# The build type is up to a parent project, whose developers see how slow the library is without.
+if(NOT LCI_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES
+    AND NOT CMAKE_CXX_FLAGS MATCHES "-O")
+  message(STATUS "LCI: CMAKE_BUILD_TYPE is not set, so that the library is not optimized; set it "
+    "to Release, for example")
+endif()
+
 # Two static copies of the library in one process would be two jobs, so shared is the default.
 if(DEFINED BUILD_SHARED_LIBS)
   set(lci_shared_default ${BUILD_SHARED_LIBS})
@@ -23,6 +30,10 @@ foreach(network "IBV libibverbs" "OFI libfabric")
     set(LCI_WITH_${name} AUTO CACHE STRING
       "Backend ${backend}: ON, OFF, or AUTO if the headers of ${library} are found")
     set_property(CACHE LCI_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  endif()
+  string(TOUPPER "${LCI_WITH_${name}}" value)
+  if(NOT value MATCHES "^(AUTO|ON|OFF|YES|NO|TRUE|FALSE|Y|N|1|0)$")
+    message(FATAL_ERROR "LCI: LCI_WITH_${name} is \"${LCI_WITH_${name}}\"; it must be ON, OFF or AUTO")
   endif()
 endforeach()
 

@@ -2,6 +2,22 @@
 # Another project builds the library with CMake as a part of it, without backends ibv and ofi.
 . tests/dist/package.sh
 
+# The configuration of a project that contains the library.
+configure() {
+  rm -rf "$work/configured"
+  env -u CXXFLAGS -u LDFLAGS cmake -S tests/dist/parent -B "$work/configured" -DLCI_SOURCE="$PWD" \
+    -DCONSUMER="$PWD/tests/dist/consumer" "$@" > "$work/log" 2>&1
+}
+unset CMAKE_BUILD_TYPE
+configure || fail "$(cat "$work/log")"
+grep -q 'CMAKE_BUILD_TYPE is not set, so that the library is not optimized' "$work/log" ||
+  fail "nothing says that the library is not optimized"
+configure -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON || fail "$(cat "$work/log")"
+grep -q 'CMAKE_BUILD_TYPE' "$work/log" && fail "an optimized library is called not optimized"
+[[ ! -e $work/configured/lci/CMakeFiles/LCI.dir/Unity ]] || fail "the files of the library are joined"
+configure -DIBV=perhaps && fail "LCI_WITH_IBV=perhaps is accepted"
+grep -q 'LCI_WITH_IBV is "perhaps"; it must be ON, OFF or' "$work/log" || fail "no reason: $(cat "$work/log")"
+
 # Not optimized, since that takes the time. Without what a developer's environment may add.
 env -u CXXFLAGS -u LDFLAGS cmake -S tests/dist/parent -B "$work/build" -DCMAKE_BUILD_TYPE=Debug \
   -DLCI_SOURCE="$PWD" -DCONSUMER="$PWD/tests/dist/consumer" \
