@@ -14,21 +14,21 @@ struct entry {
   int rank;
 };
 
-struct registry {
-  std::mutex mutex;
-  std::vector<entry> entries;  // guarded by mutex
-};
+// Initialized at compile time. ThreadSanitizer reports a race of a static variable that the first
+// call initializes, where the program is compiled with it and the library is not.
+std::mutex mutex;
+std::vector<entry>* guarded_entries = nullptr;
 
-// Never destroyed: threads may end, and objects be freed, after main.
-registry& all() {
-  static registry* const of_process = new registry;
-  return *of_process;
+// Call with the mutex. Never destroyed: threads may end, and objects be freed, after main.
+std::vector<entry>& all() {
+  if (guarded_entries == nullptr) guarded_entries = new std::vector<entry>;
+  return *guarded_entries;
 }
 
 template <class F>
 void for_each_of_rank(const F& visit) {
-  const std::lock_guard<std::mutex> guard(all().mutex);
-  for (const entry& each : all().entries) {
+  const std::lock_guard<std::mutex> guard(mutex);
+  for (const entry& each : all()) {
     if (each.rank == rank_of_this_thread()) visit(*each.listed);
   }
 }
@@ -36,13 +36,13 @@ void for_each_of_rank(const F& visit) {
 }  // namespace
 
 registration::registration(subject* listed) : listed_(listed) {
-  const std::lock_guard<std::mutex> guard(all().mutex);
-  all().entries.push_back({listed, rank_of_this_thread()});
+  const std::lock_guard<std::mutex> guard(mutex);
+  all().push_back({listed, rank_of_this_thread()});
 }
 
 registration::~registration() {
-  const std::lock_guard<std::mutex> guard(all().mutex);
-  std::vector<entry>& entries = all().entries;
+  const std::lock_guard<std::mutex> guard(mutex);
+  std::vector<entry>& entries = all();
   // The newest entry usually ends first.
   const auto found = std::find_if(entries.rbegin(), entries.rend(),
                                   [this](const entry& each) { return each.listed == listed_; });

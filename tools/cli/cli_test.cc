@@ -137,21 +137,24 @@ TEST(parse, reads_every_kind) {
   EXPECT_STREQ(name_of(colors, color::red), "red");
 }
 
+// A value as errors show it.
+std::string shown(const std::string& text) { return text.empty() ? "\"\"" : text; }
+
 TEST(parse, refuses_what_is_no_such_number) {
   for (const char* text :
        {"", "0", "1025", "-1", "+2", " 2", "2 ", "1.5", "x", "1K", "99999999999999999999"}) {
     EXPECT_EQ(error_of({"--threads", text}),
-              std::string("--threads ") + text + ": must be a number from 1 to 1024");
+              "--threads " + shown(text) + ": must be a number from 1 to 1024");
   }
   EXPECT_EQ(error_of({"-t", "0"}), "-t 0: must be a number from 1 to 1024");
   for (const char* text : {"", "K", "15", "2G", "4T", "17179869184G", "-1"}) {
-    EXPECT_EQ(error_of({"--memory", text}),
-              std::string("--memory ") + text +
-                  ": must be a number from 16 to 1G, which K, M or G may follow");
+    EXPECT_EQ(
+        error_of({"--memory", text}),
+        "--memory " + shown(text) + ": must be a number from 16 to 1G, which K, M or G may follow");
   }
   for (const char* text : {"", "x", "nan", "inf", "-1", "60.1", " 1", "1s"}) {
     EXPECT_EQ(error_of({"--seconds", text}),
-              std::string("--seconds ") + text + ": must be a number from 0 to 60");
+              "--seconds " + shown(text) + ": must be a number from 0 to 60");
   }
 }
 
@@ -159,21 +162,20 @@ TEST(parse, refuses_what_is_no_such_range) {
   for (const char* text : {"", "x", "-8", "8 ", "2G", "0:8", "3:8", "8:9", "16:8", "8:", ":8",
                            "8:16:32", "1K:1", "99999999999999999999", "99999999999999999G"}) {
     EXPECT_THAT(error_of({"--size", text}),
-                HasSubstr(std::string("--size ") + text + ": must be N, or A:B"));
+                HasSubstr("--size " + shown(text) + ": must be N, or A:B"));
   }
   for (const char* text : {"0", "10", "2:1", "x", "", "1:", ":2", "1:2:3", "-1", "5:4294967297"}) {
-    EXPECT_EQ(
-        error_of({"--ranks", text}),
-        std::string("--ranks ") + text + ": must be N, or A:B with A <= B, numbers from 1 to 9");
+    EXPECT_EQ(error_of({"--ranks", text}),
+              "--ranks " + shown(text) + ": must be N, or A:B with A <= B, numbers from 1 to 9");
   }
 }
 
 TEST(parse, names_the_words_that_are_allowed) {
   EXPECT_EQ(error_of({"--color", "blue"}), "--color blue: must be red or green");
-  EXPECT_EQ(error_of({"--color="}), "--color : must be red or green");
-  EXPECT_EQ(error_of({"--file="}), "--file : must be a text that is not empty");
+  EXPECT_EQ(error_of({"--color="}), "--color \"\": must be red or green");
+  EXPECT_EQ(error_of({"--file="}), "--file \"\": must be a text that is not empty");
   EXPECT_EQ(error_of({"--parts", "a,,b"}), "--parts a,,b: must be texts with \",\" between them");
-  EXPECT_EQ(error_of({"-x", ""}), "-x : must be a text that is not empty");
+  EXPECT_EQ(error_of({"-x", ""}), "-x \"\": must be a text that is not empty");
 }
 
 TEST(parse, says_which_option_lacks_its_value_or_takes_none) {

@@ -203,7 +203,8 @@ arguments parse(const command& command, int argc, const char* const* argv) {
 void set_option(const option& option, std::string_view source, std::string_view text) {
   if (option.accepts.set(text)) return;
   const bool is_option = source.substr(0, 1) == "-";
-  throw usage_error(text_of(source) + (is_option ? " " : "=") + text_of(text) + ": must be " +
+  throw usage_error(text_of(source) + (is_option ? " " : "=") +
+                    (text.empty() ? "\"\"" : text_of(text)) + ": must be " +
                     option.accepts.allowed);
 }
 

@@ -17,7 +17,7 @@ constexpr const char* see_help = "; --help lists the options";
 // refused.
 cli::command command_of(launch_options* job, program_options* program, bool is_first) {
   cli::command command = {
-      "lcrun [options] program [args] [: [-n N] [options] program [args]]...",
+      "lcrun [options] program [args] [: -n N [options] program [args]]...",
       "Starts a program as N ranks of one job, here or on several hosts, and ends all of them when "
       "one fails.",
       program_option_table(program),
