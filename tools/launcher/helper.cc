@@ -194,7 +194,8 @@ int helper::run() {
     if (adopted_ || stopped_) return;
     stop(failed_exit_code,
          base::StrCat(
-             "can't reach lcrun within ", request_.start_timeout_ms / 1000, " s (",
+             "can't reach ", by_hand_ != nullptr ? "the lcrun of host 0" : "lcrun", " within ",
+             text_of(std::chrono::milliseconds(request_.start_timeout_ms)), " (",
              connect_error_.empty() ? base::StrJoin(request_.addresses, ", ") : connect_error_,
              ")"));
   });

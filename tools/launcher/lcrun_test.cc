@@ -252,6 +252,14 @@ TEST(Lcrun, SaysWhyAProgramDoesNotStart) {
   }
 }
 
+TEST(Lcrun, SaysThatHost0IsNotThere) {
+  const result r = run({"--node-rank", "1", "--nnodes", "2", "--start-timeout", "0.05",
+                        "--rdzv-endpoint", "/no/such/file"},
+                       {test_child, "stay"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.error, HasSubstr("can't reach the lcrun of host 0 within 0.05 s (/no/such/file: "));
+}
+
 // What `lcrun options... test_child lines COUNT` does in a shell, in which the text `then` follows
 // it.
 result lines_in_shell(std::vector<std::string> options, const std::string& count,

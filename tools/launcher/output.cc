@@ -78,6 +78,10 @@ void say(std::string_view line) {
   base::write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n"));
 }
 
+std::string text_of(std::chrono::milliseconds time) {
+  return base::StrCat(static_cast<double>(time.count()) / 1000, " s");
+}
+
 std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result) {

@@ -1,6 +1,7 @@
 #ifndef LCI_TOOLS_LAUNCHER_OUTPUT_H_
 #define LCI_TOOLS_LAUNCHER_OUTPUT_H_
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -75,6 +76,9 @@ std::string timestamp();
 
 // Writes a line for the user to stderr.
 void say(std::string_view line);
+
+// "60 s", "0.5 s".
+std::string text_of(std::chrono::milliseconds time);
 
 // A text from another machine without control characters, for a terminal.
 std::string printable(std::string_view text);

@@ -159,12 +159,12 @@ void remote_rank_group::wait_for_hosts(std::chrono::milliseconds patience) {
     start_timer_ = 0;
     if (ranks_assigned_ || cancelled_) return;
     if (patience >= most) {
-      to_->failed(failed_exit_code, base::StrCat("not there after --start-timeout (",
-                                                 most.count() / 1000, " s): ", missing_hosts()));
+      to_->failed(failed_exit_code, base::StrCat("not there after --start-timeout (", text_of(most),
+                                                 "): ", missing_hosts()));
       return;
     }
-    to_->message(base::StrCat("not there after ", patience.count() / 1000, " s: ", missing_hosts(),
-                              "; waiting until --start-timeout (", most.count() / 1000, " s)"));
+    to_->message(base::StrCat("not there after ", text_of(patience), ": ", missing_hosts(),
+                              "; waiting until --start-timeout (", text_of(most), ")"));
     wait_for_hosts(2 * patience);
   });
 }
