@@ -4,6 +4,10 @@
 #ifndef LCI_API_LCI_HPP_
 #define LCI_API_LCI_HPP_
 
+#if __cplusplus < 201703L
+#error "LCI requires C++17 or later: give the compiler -std=c++17"
+#else
+
 // Existing programs rely on these.
 #include <cstdint>     // IWYU pragma: export
 #include <cstring>     // IWYU pragma: export
@@ -39,5 +43,7 @@
 #include "lci/api/signal.hpp"           // IWYU pragma: export
 #include "lci/api/thread_team.hpp"      // IWYU pragma: export
 #include "lci/api/types.hpp"            // IWYU pragma: export
+
+#endif
 
 #endif  // LCI_API_LCI_HPP_

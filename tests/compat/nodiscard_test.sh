@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compares the lines of nodiscard_cases.cc that a compiler refuses with those that are marked.
+# Compares the lines of nodiscard_cases.cc that a compiler refuses with those that are marked, and looks at its errors for
+# other mistakes.
 # usage: nodiscard_test.sh COMPILER DIST_TAR|PREFIX NODISCARD_CASES_CC
 set -euo pipefail
 
@@ -62,5 +63,14 @@ fi
 grep -q 'error: .*takes an operation that has not been called' "$work/messages" && [[ $(grep -c 'error: ' "$work/messages") == 1 ]] || {
   cat "$work/messages"
   fail "$compiler: wrong errors for an operation that is called and passed as a node"
+}
+# An older standard: one error that names the one to use.
+echo '#include "lci.hpp"' > "$work/old.cc"
+if "$compiler" -std=c++14 -fsyntax-only "$all_errors" -I"$prefix/include" "$work/old.cc" 2> "$work/messages"; then
+  fail "$compiler: C++14 is accepted"
+fi
+grep -q 'error: .*LCI requires C++17' "$work/messages" && [[ $(grep -c 'error: ' "$work/messages") == 1 ]] || {
+  cat "$work/messages"
+  fail "$compiler: wrong errors for C++14"
 }
 echo "passed: $compiler refuses $(wc -l < "$work/expected") statements, and no other"
