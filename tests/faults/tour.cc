@@ -31,6 +31,16 @@ void run(const Post& post, lci::comp_t ended) {
   if (!status.is_done()) throw std::runtime_error("an operation has failed");
 }
 
+// The memory of operations, by what it is for. Never freed: other ranks may still copy from it when an
+// exception ends this one.
+struct buffers {
+  std::vector<char> sent, received, open, got;
+};
+buffers& kept() {
+  static buffers& all = *new buffers;
+  return all;
+}
+
 void expect_all(const std::vector<char>& bytes, char value) {
   for (const char each : bytes) EXPECT(each == value);
 }
@@ -39,8 +49,10 @@ void exchange_messages(const neighbors& ranks, char own, char of_left) {
   lci::comp_t sent = lci::alloc_sync();
   lci::comp_t received = lci::alloc_sync();
   for (const size_t size : {8, 4000, 100000, 3000000}) {
-    const std::vector<char> out(size, own);
-    std::vector<char> in(size);
+    std::vector<char>& out = kept().sent;
+    std::vector<char>& in = kept().received;
+    out.assign(size, own);
+    in.assign(size, '\0');
     lci::status_t arrived = lci::post_recv(ranks.left, in.data(), size, 1, received);
     run([&] { return lci::post_send(ranks.right, out.data(), size, 1, sent); }, sent);
     if (arrived.is_posted()) lci::sync_wait(received, &arrived);
@@ -53,8 +65,10 @@ void exchange_messages(const neighbors& ranks, char own, char of_left) {
 
 void put_and_get(const neighbors& ranks, char own, char of_right) {
   constexpr size_t size = 100000;
-  std::vector<char> memory(size, own);
-  std::vector<char> buffer(size);
+  std::vector<char>& memory = kept().open;
+  std::vector<char>& buffer = kept().got;
+  memory.assign(size, own);
+  buffer.assign(size, '\0');
   lci::mr_t mr = lci::register_memory(memory.data(), size);
   const lci::rmr_t own_rmr = lci::get_rmr(mr);
   std::vector<lci::rmr_t> all(static_cast<size_t>(lci::get_rank_n()));

@@ -75,7 +75,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
 
   // No operation of this rank and no conversation with a peer is under way.
   bool idle();
-  // Throws std::logic_error, naming `call`, if it is not idle.
+  // Throws std::logic_error, naming `call`, if it is not idle or has endpoints.
   void check_unused(const char* call);
   // Nor has the network anything more to do for those that were.
   bool drained();
