@@ -278,7 +278,7 @@ TEST(Mistakes, AHandlerDoesNotFreeWhatIsPolled) {
     run_in_handler(self, [&] {
       runtime_t runtime = self.runtime;
       expect_no_wait("free_device", [&] { free_device_x{&device}(); });
-      expect_no_wait("free_device", [&] { free_thread_devices_x{&devices}(); });
+      expect_no_wait("free_thread_devices", [&] { free_thread_devices_x{&devices}(); });
       expect_no_wait("free_runtime", [&] { free_runtime_x{&runtime}(); });
     });
     free_device_x{&device}();
