@@ -188,7 +188,8 @@ base::Status shm_context::open_directory(const introduction& theirs, peer* other
   const base::Status& failure = view.status();
   const bool may_not = base::IsPermissionDenied(failure) || base::IsNotFound(failure) ||
                        base::IsFailedPrecondition(failure);
-  if (!may_not || other->has_ended()) return failure;
+  // What this process has itself needs no permission: such a rank has no views.
+  if (!may_not || other->pid == local_.pid || other->has_ended()) return failure;
   LCI_LOG(debug, "shm: ", failure.ToString());
   other->is_hidden = true;
   return base::OkStatus();
