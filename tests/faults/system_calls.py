@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""system_calls.py LCRUN TOUR_PROGRAM [--bootstrap=tcp|file] [--only=CALL]...: each system call of a rank fails, once or always.
+"""system_calls.py LCRUN TOUR_PROGRAM [--bootstrap=tcp|file] [--hidden] [--only=CALL]...: each system call of a rank fails, once
+or always.
 
 strace lets the calls of rank 1 fail, of a job of two ranks that share memory. Whatever fails, the job ends, by itself: all
-is complete, or a line says why not. No rank crashes, and no result is wrong.
+is complete, or a line says why not. No rank crashes, and no result is wrong. With --hidden, rank 1 has a user namespace of
+its own, so that the ranks pass each other their memory.
 """
 import argparse
 import collections
@@ -38,7 +40,7 @@ class Job:
     """A job of two ranks, rank 1 of which runs below `tracer`."""
 
     def __init__(self, lcrun, program, tracer, environment):
-        words = " ".join("'%s'" % word for word in tracer)
+        words = " ".join("'%s'" % word for word in tracer)  # of the shell
         command = 'if [ "$LCI_RANK" = 1 ]; then exec %s "$0"; else exec "$0"; fi' % words
         self.process = subprocess.Popen([lcrun, "-n", "2", "bash", "-c", command, program], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
@@ -95,16 +97,21 @@ def main():
     parser.add_argument("lcrun")
     parser.add_argument("program")
     parser.add_argument("--bootstrap", choices=["tcp", "file"], default="tcp")
+    parser.add_argument("--hidden", action="store_true")
     parser.add_argument("--only", action="append", metavar="CALL")
     arguments = parser.parse_args()
     if not shutil.which("strace"):
         print("SKIPPED, NOTHING WAS CHECKED: there is no strace (tools/setup test)")
         return
+    namespace = ["unshare", "--user"] if arguments.hidden else []
+    if namespace and subprocess.run(namespace + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        print("SKIPPED, NOTHING WAS CHECKED: user namespaces are not permitted here")
+        return
     environment = {"LCI_ATTR_BACKEND": "shm", "LCI_BOOT": arguments.bootstrap}
     lcrun, program = os.path.abspath(arguments.lcrun), os.path.abspath(arguments.program)
 
     def job_of(tracer):
-        return Job(lcrun, program, tracer, environment)
+        return Job(lcrun, program, tracer + namespace, environment)
 
     with tempfile.TemporaryDirectory() as folder:
         calls = calls_of(job_of, folder)
