@@ -64,17 +64,19 @@ void path_table::look_up(transfer* begun) const {
 
 void path_table::ended(const transfer& made, arena& where) {
   if (made.arrival != 0) record_times(made);
-  if (rank_ != 0 || !selects_ || !ends_group(made) || !lock_.try_lock()) return;
+  if (rank_ != 0 || !selects_) return;
+  const uint64_t ended = count_ended(made);
+  if (ended == 0 || !lock_.try_lock()) return;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  update_plan(made, where);
+  update_plan(made, ended, where);
 }
 
-bool path_table::ends_group(const transfer& made) {
-  if (!made.fits_area || made.arrival != 0) return true;
+uint64_t path_table::count_ended(const transfer& made) {
+  if (!made.fits_area || made.arrival != 0) return 1;
   std::atomic<uint8_t>& count = in_area_[made.of_class];  // approximate if threads meet
   const auto counted = static_cast<uint8_t>(count.load(std::memory_order_relaxed) + 1);
   count.store(counted, std::memory_order_relaxed);
-  return counted % group == 0;
+  return counted % group == 0 ? group : 0;
 }
 
 void path_table::record_times(const transfer& made) {
@@ -110,7 +112,7 @@ path_selector& path_table::selector_of(const transfer& made) {
   return *found;
 }
 
-void path_table::update_plan(const transfer& made, arena& where) {
+void path_table::update_plan(const transfer& made, uint64_t ended, arena& where) {
   if (!is_selecting_.load(std::memory_order_relaxed)) return;
   size_t kept = 0;
   for (size_t i = 0; i < open_count_; ++i) {
@@ -125,7 +127,7 @@ void path_table::update_plan(const transfer& made, arena& where) {
   if (made.arrival != 0 && open_count_ < open_.size()) open_[open_count_++] = made;
 
   path_selector& selector = selector_of(made);
-  selector.count(made.fits_area && made.arrival == 0 ? group : 1);
+  selector.count(ended);
   if (const auto next = selector.next(plan_of(made.of_class), made.number + arena::areas)) {
     of(0).plans[made.of_class].store(next->pack(), std::memory_order_relaxed);
   }

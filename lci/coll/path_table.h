@@ -126,10 +126,11 @@ class path_table {
   void record_times(const transfer& made);
   // ns from the arrival of the last rank to the end on all ranks; -1: not known.
   int64_t duration_of(const transfer& made) const;
-  // Of rank 0. Whether the operation is the last one of a group that is counted together.
-  bool ends_group(const transfer& made);
+  // Of rank 0. How many operations are to be counted when this one has ended; 0: it is counted later,
+  // together with others.
+  uint64_t count_ended(const transfer& made);
   // Of rank 0. With lock_ held.
-  void update_plan(const transfer& made, arena& where);
+  void update_plan(const transfer& made, uint64_t ended, arena& where);
   path_selector& selector_of(const transfer& made);
 
   const int rank_;

@@ -253,35 +253,36 @@ base::StatusOr<std::string> shm_context::offer_reserve() {
   return std::string(reinterpret_cast<const char*>(&offer), sizeof(offer));
 }
 
-base::Status shm_context::accept_reserve(int other, const std::string& bytes) {
+base::Status shm_context::accept_reserve(int other, const std::string& bytes,
+                                         reserve_offer* offer) {
   peer& p = peers_[static_cast<size_t>(other)];
-  reserve_offer& offer = reserves_[static_cast<size_t>(other)];
-  if (bytes.size() != sizeof(offer)) {
+  if (bytes.size() != sizeof(*offer)) {
     return base::InternalError(base::StrCat("rank ", other, " offers no reserve"));
   }
-  std::memcpy(&offer, bytes.data(), sizeof(offer));
+  std::memcpy(offer, bytes.data(), sizeof(*offer));
   if (other == rank() || p.is_hidden) return base::OkStatus();
   if (p.thread_views != nullptr) {
-    p.thread_views->attach(p.thread_views->of_thread()->reserve(), offer.address);
+    p.thread_views->attach(p.thread_views->of_thread()->reserve(), offer->address);
     return base::OkStatus();
   }
   base::StatusOr<segment> view =
-      segment::open(p.process.pid, offer.segment, offer.bytes, /*writable=*/true);
+      segment::open(p.process.pid, offer->segment, offer->bytes, /*writable=*/true);
   if (!view.ok()) return reason(other, view.status());
-  p.views->attach(std::make_shared<segment>(*std::move(view)), offer.address);
+  p.views->attach(std::make_shared<segment>(*std::move(view)), offer->address);
   return base::OkStatus();
 }
 
 base::Status shm_context::share_reserves() {
   if (!any_hidden_) return base::OkStatus();
-  reserves_.resize(static_cast<size_t>(size()));
+  std::vector<reserve_offer> reserves(static_cast<size_t>(size()));
   base::Status met = exchange_and_accept(
-      boot_, "shm-reserves", offer_reserve(),
-      [this](int r, const std::string& value) { return accept_reserve(r, value); });
-  return met.ok() ? pass_directories() : met;
+      boot_, "shm-reserves", offer_reserve(), [&](int r, const std::string& value) {
+        return accept_reserve(r, value, &reserves[static_cast<size_t>(r)]);
+      });
+  return met.ok() ? pass_directories(reserves) : met;
 }
 
-base::Status shm_context::pass_directories() {
+base::Status shm_context::pass_directories(const std::vector<reserve_offer>& reserves) {
   // The pidfd shows the end of a process that has no number in another PID namespace.
   std::vector<int> own = {own_directory_.name().descriptor, heap_.reserve()->name().descriptor};
   if (const int self = rank_at(rank()).pidfd; self >= 0) own.push_back(self);
@@ -296,7 +297,7 @@ base::Status shm_context::pass_directories() {
         segment::adopt(given[0], p.directory_token, directory_bytes, /*writable=*/false);
     if (!directory.ok()) return directory.status();
     p.directory = *std::move(directory);
-    const reserve_offer& offer = reserves_[static_cast<size_t>(r)];
+    const reserve_offer& offer = reserves[static_cast<size_t>(r)];
     base::StatusOr<segment> reserve =
         segment::adopt(given[1], offer.segment.token, offer.bytes, /*writable=*/true);
     if (!reserve.ok()) return reserve.status();

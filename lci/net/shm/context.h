@@ -146,15 +146,15 @@ class shm_context final : public context {
   // not meet, so they get the reserves of each other's heaps now.
   base::Status share_reserves();
   base::StatusOr<std::string> offer_reserve();
-  base::Status accept_reserve(int other, const std::string& bytes);
-  base::Status pass_directories();
+  base::Status accept_reserve(int other, const std::string& bytes, reserve_offer* offer);
+  // `reserves`: by rank.
+  base::Status pass_directories(const std::vector<reserve_offer>& reserves);
 
   boot::bootstrap& boot_;
   distance_mode assumed_distance_ = distance_mode::measured;
   segment own_directory_;
   introduction local_ = {};
   segment_heap heap_;
-  std::vector<reserve_offer> reserves_;  // by rank; empty: nobody is hidden
   region_table regions_;
   base::aligned_array<peer> peers_;  // by rank
   bool any_hidden_ = false;          // some rank from some other: equal on all ranks
