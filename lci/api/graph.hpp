@@ -33,6 +33,7 @@
 #define LCI_API_GRAPH_HPP_
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -165,8 +166,10 @@ class [[nodiscard]] graph_start_x : public comp_operation<graph_start_x> {
   /// Takes the required arguments.
   [[nodiscard]] explicit graph_start_x(comp_t comp) : comp_operation(comp) {}
   /// Starts the graph.
-  /// @throws std::logic_error if the graph is running, or cannot reach its end: a node with an edge
-  ///   to GRAPH_END waits for a node to which no path from GRAPH_START leads, or for itself.
+  /// The library logs a warning if some nodes would never run.
+  /// @throws std::logic_error if the graph is running, has nodes of which none would run, or cannot
+  ///   reach its end: a node with an edge to GRAPH_END waits for a node to which no path from
+  ///   GRAPH_START leads, or for itself.
   /// @throws std::invalid_argument if the handle is empty, the graph has been freed, or the object
   ///   is of another kind.
   void operator()() const;
@@ -205,7 +208,7 @@ graph_node_t graph_add_node_op(comp_t graph, const Op& op) {
                 "graph_add_node_op takes an operation that has not been called, as in "
                 "graph_add_node_op(graph, post_send_x(...)), without the () that calls it");
   if constexpr (std::is_invocable_v<Op&>) {
-    auto* copy = new Op(op);
+    auto copy = std::make_unique<Op>(op);
     const graph_node_run_cb_t run = [](void* value) -> status_t {
       Op& held = *static_cast<Op*>(value);
       using result = decltype(held());
@@ -221,8 +224,8 @@ graph_node_t graph_add_node_op(comp_t graph, const Op& op) {
       }
     };
     const graph_node_free_cb_t free_copy = [](void* value) { delete static_cast<Op*>(value); };
-    const graph_node_t node = graph_add_node_x(graph, run).value(copy).free_cb(free_copy)();
-    copy->user_context(node);
+    const graph_node_t node = graph_add_node_x(graph, run).value(copy.get()).free_cb(free_copy)();
+    copy.release()->user_context(node);
     return node;
   } else {
     return nullptr;  // no more errors than the one above

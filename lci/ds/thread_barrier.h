@@ -46,6 +46,16 @@ class basic_thread_barrier {
     return {before / threads_ + 1, (before + 1) % threads_ == 0};
   }
 
+  uint64_t threads() const { return threads_; }
+  // Threads that have come to the round that is not full yet, or not open: for reports, while
+  // others arrive.
+  uint64_t present() const {
+    const uint64_t seen = arrived_.load(std::memory_order_relaxed);
+    if ((seen & broken) != 0) return 0;
+    const bool is_full = seen % threads_ == 0 && !is_open(seen / threads_);
+    return is_full ? threads_ : seen % threads_;
+  }
+
   void open(uint64_t round) { opened_.store(round, std::memory_order_release); }  // B1
   bool is_open(uint64_t round) const {
     return opened_.load(std::memory_order_acquire) >= round;  // B2

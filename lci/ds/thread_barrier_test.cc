@@ -13,14 +13,18 @@ namespace {
 TEST(ThreadBarrier, TheLastOfEachRoundActs) {
   thread_barrier barrier(3);
   for (uint64_t round = 1; round < 4; ++round) {
+    EXPECT_EQ(barrier.present(), 0u);
     EXPECT_FALSE(barrier.arrive().is_last);
+    EXPECT_EQ(barrier.present(), 1u);
     EXPECT_FALSE(barrier.is_idle());
     EXPECT_FALSE(barrier.arrive().is_last);
+    EXPECT_EQ(barrier.present(), 2u);
     const thread_barrier::arrival last = barrier.arrive();
     EXPECT_TRUE(last.is_last);
     EXPECT_EQ(last.round, round);
     EXPECT_FALSE(barrier.is_open(round));
     EXPECT_FALSE(barrier.is_idle());
+    EXPECT_EQ(barrier.present(), 3u) << "the last one is at work";
     barrier.open(round);
     EXPECT_TRUE(barrier.is_open(round));
     EXPECT_TRUE(barrier.is_idle());

@@ -321,7 +321,7 @@ class analysis {
       for (const rank_report::wait& wait : rank.waits) {
         if (is_named && !wait.no_post_signals) continue;
         add(StrCat("rank ", rank.rank, " has waited ", since(wait.seconds), " in ", describe(wait),
-                   wait.threshold == 0 ? std::string() : StrCat("; ", signals_of(wait)),
+                   count_of(wait, "; "),
                    wait.no_post_signals
                        ? ", and no pending post of this rank will signal it: has a "
                          "post answered done, which signals nothing?"

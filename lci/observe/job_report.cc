@@ -27,7 +27,7 @@ void append_rank(const rank_report& rank, std::string* to) {
     if (wait.collective != 0) StrAppend(to, " #", wait.collective);
     if (wait.peer >= 0) StrAppend(to, ", for rank ", wait.peer);
     if (wait.of_message) StrAppend(to, " (tag ", wait.tag, ", ", bytes(wait.size), ")");
-    if (wait.threshold != 0) StrAppend(to, ", ", signals_of(wait));
+    *to += count_of(wait, ", ");
     if (!wait.place.empty()) StrAppend(to, ", called at ", wait.place);
     *to += '\n';
   }

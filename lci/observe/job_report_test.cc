@@ -244,6 +244,19 @@ TEST(JobReport, RefusedPosts) {
   EXPECT_THAT(findings(job), IsEmpty());
 }
 
+TEST(JobReport, AThreadThatDoesNotCome) {
+  job_report job = job_of(2);
+  rank_report::wait wait{1, "barrier of a thread team", rank_report::any_rank, 0, 31, "main+1"};
+  wait.threads_came = 2;
+  wait.threads_needed = 3;
+  job.ranks[0].waits = {wait};
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 0 has waited for 31 s in barrier of a thread team at main+1; 2 of "
+                          "the 3 threads of this rank have come"));
+  EXPECT_THAT(to_text(job), HasSubstr("thread 1 has waited for 31 s in barrier of a thread team, 2 "
+                                      "of the 3 threads of this rank have come, called at main+1"));
+}
+
 TEST(JobReport, ASynchronizerThatNoPostSignals) {
   job_report job = job_of(2);
   rank_report::wait wait{1, "sync_wait", rank_report::any_rank, 0, 31, "main+1"};

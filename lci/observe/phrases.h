@@ -20,8 +20,18 @@ inline std::string bytes(uint64_t size) {
   return base::StrCat(size, size == 1 ? " byte" : " bytes");
 }
 
-inline std::string signals_of(const rank_report::wait& wait) {
-  return base::StrCat("the synchronizer has ", wait.signals, " of ", wait.threshold, " signals");
+// What the object of the wait has of what the thread waits for, after `before`; empty if the wait is
+// for nothing that can be counted.
+inline std::string count_of(const rank_report::wait& wait, const char* before) {
+  if (wait.threshold != 0) {
+    return base::StrCat(before, "the synchronizer has ", wait.signals, " of ", wait.threshold,
+                        " signals");
+  }
+  if (wait.threads_needed != 0) {
+    return base::StrCat(before, wait.threads_came, " of the ", wait.threads_needed,
+                        " threads of this rank have come");
+  }
+  return "";
 }
 
 // "put of 8 bytes to rank 1 (retry_nomem)"

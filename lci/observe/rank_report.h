@@ -36,15 +36,19 @@ struct rank_report {
     uint64_t signals = 0;
     uint64_t threshold = 0;        // signals that it waits for; 0: no such wait
     bool no_post_signals = false;  // no pending post of this rank will, nor can another rank
+    // Of a wait for other threads of this rank.
+    uint64_t threads_came = 0;     // this one, too
+    uint64_t threads_needed = 0;   // 0: no such wait
     const void* object = nullptr;  // the synchronizer; not sent
 
-    static constexpr auto fields =
-        std::make_tuple(&wait::thread, &wait::call, &wait::peer, &wait::collective, &wait::seconds,
-                        &wait::place, &wait::of_message, &wait::tag, &wait::size, &wait::signals,
-                        &wait::threshold, &wait::no_post_signals);
-    static constexpr const char* names[] = {"thread",  "call",    "peer",       "collective",
-                                            "seconds", "place",   "of_message", "tag",
-                                            "size",    "signals", "threshold",  "no_post_signals"};
+    static constexpr auto fields = std::make_tuple(
+        &wait::thread, &wait::call, &wait::peer, &wait::collective, &wait::seconds, &wait::place,
+        &wait::of_message, &wait::tag, &wait::size, &wait::signals, &wait::threshold,
+        &wait::no_post_signals, &wait::threads_came, &wait::threads_needed);
+    static constexpr const char* names[] = {
+        "thread",       "call",          "peer", "collective", "seconds",   "place",
+        "of_message",   "tag",           "size", "signals",    "threshold", "no_post_signals",
+        "threads_came", "threads_needed"};
   };
 
   // A receive that has found no message, or a message that has found no receive. Those that differ

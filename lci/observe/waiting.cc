@@ -97,7 +97,7 @@ class thread_waits final : public subject {
     entry.place = one.stack.caller();
     if (one.info.object != nullptr) {
       entry.object = one.info.object;
-      one.info.read_signals(one.info.object, &entry);
+      one.info.read_object(one.info.object, &entry);
     }
     return entry;
   }

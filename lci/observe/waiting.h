@@ -18,10 +18,10 @@ struct wait_info {
   bool of_message = false;               // it waits for one message, described by:
   uint64_t tag = 0;
   uint64_t size = 0;  // bytes
-  // It waits for a synchronizer, which lives as long as the wait. read_signals() sets `signals` and
-  // `threshold` of a wait that is reported, while other threads signal the object.
+  // It waits for an object, which lives as long as the wait. read_object() sets what a report says
+  // of such an object (`signals` and `threshold`, ...), while other threads change it.
   const void* object = nullptr;
-  void (*read_signals)(const void* object, rank_report::wait* reported) = nullptr;
+  void (*read_object)(const void* object, rank_report::wait* reported) = nullptr;
 };
 
 // While one lives, reports of the rank that the calling thread worked for when it first waited

@@ -66,7 +66,7 @@ TEST(Waiting, ForASynchronizerSaysWhetherAPostSignalsIt) {
   static const int synchronizer = 3;
   wait_info info{"sync_wait"};
   info.object = &synchronizer;
-  info.read_signals = [](const void* object, rank_report::wait* reported) {
+  info.read_object = [](const void* object, rank_report::wait* reported) {
     reported->threshold = static_cast<uint64_t>(*static_cast<const int*>(object));
     reported->signals = 2;
   };

@@ -1,12 +1,15 @@
 #include "lci/runtime/completion/graph.h"
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/testing/ranks/ranks.h"
@@ -282,6 +285,57 @@ TEST(Graph, MistakesAreNamed) {
     free_graph(graph, runtime);
     free_graph(other, runtime);
     free_comp_x{&counter}.runtime(runtime)();
+  });
+}
+
+TEST(Graph, NodesThatNeverRunAreNamed) {
+  on_one_rank([](runtime_t runtime) {
+    comp_t graph = make_graph(runtime);
+    std::string word;
+    letter a = {'a', &word};
+    letter b = {'b', &word};
+    const graph_node_t first = graph_add_node_x(graph, write_letter).value(&a)();
+    const graph_node_t second = graph_add_node_x(graph, write_letter).value(&b)();
+    graph_add_edge(graph, first, second);
+    try {
+      graph_start(graph);
+      ADD_FAILURE() << "no node runs";
+    } catch (const std::logic_error& error) {
+      EXPECT_STREQ(error.what(),
+                   "lci: graph_start: graph \"the graph\" has 2 nodes, none of which would run: no "
+                   "edge leads from GRAPH_START to one that waits for nothing else");
+    }
+    graph_add_edge(graph, GRAPH_START, second);  // it waits for the first, too
+    EXPECT_THROW(graph_start(graph), std::logic_error);
+
+    const auto start = [&] {
+      testing::internal::CaptureStderr();
+      graph_start(graph);
+      return testing::internal::GetCapturedStderr();
+    };
+    graph_add_edge(graph, GRAPH_START, first);
+    EXPECT_EQ(start(), "");
+    EXPECT_EQ(word, "ab");
+    graph_add_node(graph, post_only);
+    EXPECT_THAT(start(), testing::HasSubstr("graph_start: 1 of the 3 nodes of graph \"the graph\" "
+                                            "never run: "));
+    EXPECT_TRUE(graph_test(graph).is_done());
+    EXPECT_EQ(word, "abab");
+    EXPECT_EQ(start(), "") << "once";
+    free_graph(graph, runtime);
+  });
+}
+
+TEST(Graph, AnOperationThatIsNoNodeIsFreed) {
+  on_one_rank([](runtime_t) {
+    auto owned = std::make_shared<int>(1);
+    struct owner {
+      std::shared_ptr<int> value;
+      void user_context(void*) {}
+      void operator()() const {}
+    };
+    EXPECT_THROW(graph_add_node_op(COMP_NULL, owner{owned}), std::invalid_argument);
+    EXPECT_EQ(owned.use_count(), 1);
   });
 }
 

@@ -38,6 +38,13 @@ TEST(Mistakes, AreNamedAndChangeNothing) {
                    "rank");
     expect_refused(comm(out, 0, nullptr), "local_buffer");
     expect_refused(comm(in, 0, nullptr), "local_buffer");
+    const size_t negative = ~size_t{0};
+    for (const size_t size : {negative, (size_t{1} << 56) + 1}) {
+      expect_refused(post_send_x(0, &value, size, 0, self.sync).runtime(self.runtime),
+                     "lci: post_send: size is ");
+      expect_refused(post_am_x(0, &value, size, self.sync, self.rcomp).runtime(self.runtime),
+                     "more than the address space has");
+    }
     expect_refused(comm(in, 0, &value).remote_comp(self.rcomp), "remote_comp");
     expect_refused(comm(out, 0, &value).tag(ANY_TAG), "ANY_TAG");
     expect_refused(comm(out, 0, &value).matching_policy(matching_policy_t::max), "matching_policy");
@@ -60,6 +67,31 @@ TEST(Mistakes, AreNamedAndChangeNothing) {
       deregister_memory_x{&mr}.runtime(other.runtime)();
     });
   });
+}
+
+TEST(Mistakes, APointerToNoHandleIsNamed) {
+  const auto expect_refused = [](const std::string& call, const auto& op) {
+    try {
+      op();
+      ADD_FAILURE() << "nothing was thrown by " << call;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(error.what(), "lci: " + call + ": the pointer to the handle is null");
+    }
+  };
+  expect_refused("free_comp", [] { free_comp(nullptr); });
+  expect_refused("free_device", [] { free_device_x{nullptr}(); });
+  expect_refused("free_endpoint", [] { free_endpoint_x{nullptr}(); });
+  expect_refused("free_group", [] { free_group_x{nullptr}(); });
+  expect_refused("free_matching_engine", [] { free_matching_engine_x{nullptr}(); });
+  expect_refused("free_mr", [] { free_mr_x{nullptr}(); });
+  expect_refused("deregister_memory", [] { deregister_memory_x{nullptr}(); });
+  expect_refused("free_net_context", [] { free_net_context_x{nullptr}(); });
+  expect_refused("free_packet_pool", [] { free_packet_pool_x{nullptr}(); });
+  expect_refused("free_persistent_coll", [] { free_persistent_coll_x{nullptr}(); });
+  expect_refused("free_plan", [] { free_plan_x{nullptr}(); });
+  expect_refused("free_runtime", [] { free_runtime_x{nullptr}(); });
+  expect_refused("free_thread_devices", [] { free_thread_devices_x{nullptr}(); });
+  expect_refused("free_thread_team", [] { free_thread_team_x{nullptr}(); });
 }
 
 TEST(Mistakes, TheCallOfTheProgramIsNamed) {

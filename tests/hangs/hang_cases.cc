@@ -193,6 +193,19 @@ const named_case cases[] = {
        wait_for_message(1, 7);
        other.join();
      }},
+    {"thread_that_never_comes",
+     [] {
+       lci::thread_team_t team = lci::alloc_thread_team_x(3).runtime(runtime)();
+       static lci::thread_team_t shared;
+       if (rank == 0) {
+         shared = team;
+         std::thread other =
+             thread_of_rank([] { lci::barrier_x().thread_team(shared).thread(1)(); });
+         lci::barrier_x().thread_team(team).thread(0)();
+         other.join();
+       }
+       sleep_on();
+     }},
     {"drain_without_receive",
      [] {
        if (rank != 0) poll_on();

@@ -147,6 +147,10 @@ std::vector<hung_job> rarer_jobs() {
        {"rank 0 has waited .* tag 7 from rank 1",
         "rank 0 has waited .* tag 8 from rank "
         "1"}},
+      {"thread_that_never_comes",
+       2,
+       {"rank 0 has waited .* in barrier of a thread team.*; 2 of the 3 threads of this rank have "
+        "come"}},
       {"drain_without_receive",
        2,
        {"rank 1 has no receive for 1 message with tag 5 \\(1048576 bytes\\) from rank 0"}},

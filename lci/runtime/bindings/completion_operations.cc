@@ -56,7 +56,7 @@ std::vector<rcomp_t> end_registrations(const comp_impl_t& comp, runtime_t runtim
 }  // namespace
 
 void free_comp_x::operator()() const {
-  comp_impl_t* impl = checked(*get_comp(), "free_comp");
+  comp_impl_t* impl = checked(rt::handle_at(get_comp(), "free_comp"), "free_comp");
   if (impl->attr.comp_type == attr_comp_type_t::graph &&
       static_cast<rt::graph*>(impl)->is_running()) {
     rt::throw_logic_error("free_comp: graph \"", impl->attr.name, "\" is running");
@@ -209,7 +209,7 @@ void sync_wait_x::operator()() const {
   if (!sync->ready()) {
     observe::wait_info what = {"sync_wait"};
     what.object = static_cast<const comp_impl_t*>(sync);
-    what.read_signals = &rt::synchronizer::read_signals;
+    what.read_object = &rt::synchronizer::read_signals;
     rt::wait_until(device, what, [sync] { return sync->ready(); });
   }
   sync->take(get_p_out());

@@ -142,7 +142,7 @@ void refuse_child(const process_state& state) {
 
 // `call`: what the program has called; a literal.
 void end_runtime(runtime_t* runtime, const char* call) {
-  if (runtime->is_empty()) rt::throw_invalid_argument(call, ": the handle is empty");
+  if (rt::handle_at(runtime, call).is_empty()) rt::refuse_handle(call, "the handle is empty");
   runtime_impl_t* impl = runtime->p_impl;
   rt::check_live(*impl, "runtime");
   // A handler may run inside a poll of a device of this runtime.

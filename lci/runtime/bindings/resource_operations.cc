@@ -41,7 +41,7 @@ net_context_t alloc_net_context_x::operator()() const {
 }
 
 void free_net_context_x::operator()() const {
-  net_context_impl_t* impl = rt::checked_handle(*get_net_context(), "free_net_context");
+  net_context_impl_t* impl = rt::checked_handle(get_net_context(), "free_net_context");
   owner(get_runtime(), impl->runtime, "free_net_context").free_net_context(impl);
   *get_net_context() = net_context_t();
 }
@@ -56,7 +56,7 @@ device_t alloc_device_x::operator()() const {
 }
 
 void free_device_x::operator()() const {
-  device_impl_t* impl = rt::checked_handle(*get_device(), "free_device");
+  device_impl_t* impl = rt::checked_handle(get_device(), "free_device");
   owner(get_runtime(), impl->runtime, "free_device").free_device(impl, "free_device");
   *get_device() = device_t();
 }
@@ -71,7 +71,7 @@ endpoint_t alloc_endpoint_x::operator()() const {
 }
 
 void free_endpoint_x::operator()() const {
-  endpoint_impl_t* impl = rt::checked_handle(*get_endpoint(), "free_endpoint");
+  endpoint_impl_t* impl = rt::checked_handle(get_endpoint(), "free_endpoint");
   owner(get_runtime(), impl->device.runtime, "free_endpoint");
   impl->device.free_endpoint(impl);
   *get_endpoint() = endpoint_t();
@@ -103,7 +103,7 @@ namespace {
 
 // `allocated`: as it must have been made.
 void end(mr_t* mr, runtime_t runtime, bool allocated, const char* call) {
-  mr_impl_t* impl = rt::registered(*mr, call);
+  mr_impl_t* impl = rt::registered(rt::handle_at(mr, call), call);
   if (impl->allocated != allocated) {
     rt::throw_invalid_argument(call, ": this mr is from ",
                                impl->allocated ? "alloc_mr; use free_mr"
@@ -148,7 +148,7 @@ packet_pool_t alloc_packet_pool_x::operator()() const {
 }
 
 void free_packet_pool_x::operator()() const {
-  packet_pool_impl_t* impl = rt::checked_handle(*get_packet_pool(), "free_packet_pool");
+  packet_pool_impl_t* impl = rt::checked_handle(get_packet_pool(), "free_packet_pool");
   owner(get_runtime(), impl->runtime, "free_packet_pool").free_packet_pool(impl);
   *get_packet_pool() = packet_pool_t();
 }
@@ -213,7 +213,7 @@ matching_engine_t alloc_matching_engine_x::operator()() const {
 }
 
 void free_matching_engine_x::operator()() const {
-  matching_engine_impl_t* impl = rt::checked_handle(*get_matching_engine(), "free_matching_engine");
+  matching_engine_impl_t* impl = rt::checked_handle(get_matching_engine(), "free_matching_engine");
   owner(get_runtime(), impl->runtime, "free_matching_engine").free_matching_engine(impl);
   *get_matching_engine() = matching_engine_t();
 }

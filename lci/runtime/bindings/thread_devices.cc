@@ -123,7 +123,8 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
 }
 
 void free_thread_devices_x::operator()() const {
-  thread_devices_impl_t& impl = checked(*get_devices(), "free_thread_devices");
+  thread_devices_impl_t& impl =
+      checked(rt::handle_at(get_devices(), "free_thread_devices"), "free_thread_devices");
   // All or none.
   for (int i = 0; i < impl.size(); ++i) impl.at(i)->check_unused("free_thread_devices");
   for (int i = 0; i < impl.size(); ++i) {

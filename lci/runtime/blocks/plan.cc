@@ -160,7 +160,7 @@ plan_t alloc_plan_x::operator()() const {
 }
 
 void free_plan_x::operator()() const {
-  plan_impl_t* const impl = &rt::checked_plan(*get_plan(), "free_plan");
+  plan_impl_t* const impl = &rt::checked_plan(rt::handle_at(get_plan(), "free_plan"), "free_plan");
   if (impl->is_running()) {
     rt::throw_logic_error("free_plan: plan \"", impl->attr.name, "\" is running");
   }

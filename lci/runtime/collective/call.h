@@ -14,6 +14,7 @@
 #include "lci/coll/operation.h"
 #include "lci/coll/signature.h"
 #include "lci/coll/staging.h"
+#include "lci/runtime/core/buffer_size.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/group.h"
 #include "lci/runtime/instance/hierarchy.h"
@@ -253,8 +254,6 @@ inline size_t bytes_of(size_t count, size_t item_size, const char* what) {
   return bytes;
 }
 [[noreturn]] void refuse_buffer(size_t bytes, const char* what, const char* name);
-// No object has more bytes; a size that has become negative has.
-constexpr size_t max_buffer_bytes = ~size_t{0} / 2;
 // Throws std::invalid_argument if `buffer` is null and `bytes` is not 0, or no buffer has so many.
 inline void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
   if (__builtin_expect((buffer == nullptr && bytes > 0) || bytes > max_buffer_bytes, 0)) {

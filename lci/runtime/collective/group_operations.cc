@@ -174,7 +174,7 @@ group_t split_group_x::operator()() const {
 }
 
 void free_group_x::operator()() const {
-  group_impl_t& group = rt::checked_group(*get_group(), "free_group");
+  group_impl_t& group = rt::checked_group(rt::handle_at(get_group(), "free_group"), "free_group");
   rt::check_may_wait({"free_group"});
   if (group.is_in_use()) {
     throw std::logic_error(base::StrCat("lci: free_group: an operation of group \"",

@@ -180,8 +180,9 @@ void persistent_coll_start_x::operator()() const {
 }
 
 void free_persistent_coll_x::operator()() const {
-  checked_persistent_coll(*get_persistent_coll(), "free_persistent_coll").free();
-  *get_persistent_coll() = persistent_coll_t();
+  persistent_coll_t& handle = rt::handle_at(get_persistent_coll(), "free_persistent_coll");
+  checked_persistent_coll(handle, "free_persistent_coll").free();
+  handle = persistent_coll_t();
 }
 
 }  // namespace lci

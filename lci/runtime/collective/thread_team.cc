@@ -153,7 +153,13 @@ void thread_call::wait(uint64_t round) const {
     return barrier.is_broken(round);
   };
   const bool oversubscribed = exceeds_processors(team_.all_threads());
-  const observe::wait_info what{name_in_team(kind_)};
+  observe::wait_info what{name_in_team(kind_)};
+  what.object = &barrier;
+  what.read_object = [](const void* object, observe::rank_report::wait* reported) {
+    const auto& meeting = *static_cast<const ds::thread_barrier*>(object);
+    reported->threads_came = meeting.present();
+    reported->threads_needed = meeting.threads();
+  };
   deferred_failures outside(group.runtime);
   std::exception_ptr other;
   while (!done()) {
@@ -346,7 +352,8 @@ thread_team_t alloc_thread_team_x::operator()() const {
 }
 
 void free_thread_team_x::operator()() const {
-  thread_team_impl_t& team = rt::checked_team(*get_thread_team(), "free_thread_team");
+  thread_team_impl_t& team =
+      rt::checked_team(rt::handle_at(get_thread_team(), "free_thread_team"), "free_thread_team");
   rt::check_may_wait({"free_thread_team"});
   if (!team.barrier.is_idle()) {
     throw std::logic_error(base::StrCat("lci: free_thread_team: a thread is in an operation of \"",

@@ -44,6 +44,7 @@ graph::node* graph::add_node(graph_node_run_cb_t fn, void* value, graph_node_fre
   added.fn = fn;
   added.value = value;
   added.free_cb = free_cb;
+  validated_ = false;
   return &added;
 }
 
@@ -69,14 +70,16 @@ void graph::add_edge(graph_node_t src, graph_node_t dst, graph_edge_run_cb_t fn)
 }
 
 // All nodes that lead to the end must run: nodes on a cycle, or behind a node that nothing starts,
-// never do.
+// never do. Other nodes that never run are most often a forgotten edge.
 void graph::validate() {
   for (node& each : nodes_) each.waits.store(each.before, std::memory_order_relaxed);
   std::vector<node*> ready = {&nodes_[0]};
   bool ends = nodes_[1].before == 0;  // then its end is that no node runs
+  size_t running = 0;
   while (!ready.empty()) {
     node* now = ready.back();
     ready.pop_back();
+    if (now != &nodes_[0] && now != &nodes_[1]) ++running;
     ends = ends || now == &nodes_[1];
     for (const edge& out : now->edges) {
       if (out.to->waits.fetch_sub(1, std::memory_order_relaxed) == 1) ready.push_back(out.to);
@@ -87,6 +90,18 @@ void graph::validate() {
         "graph_start: graph \"", attr.name,
         "\" can't come to its end: some node with an edge to GRAPH_END waits for one that no path "
         "from GRAPH_START leads to, or for itself");
+  }
+  const size_t functions = nodes_.size() - 2;
+  if (running == 0 && functions != 0) {
+    throw_logic_error("graph_start: graph \"", attr.name, "\" has ", functions,
+                      " nodes, none of which would run: no edge leads from GRAPH_START to one "
+                      "that waits for nothing else");
+  }
+  if (running < functions) {
+    LCI_LOG(warn, "graph_start: ", functions - running, " of the ", functions, " nodes of graph \"",
+            attr.name,
+            "\" never run: they wait for nodes that no path from GRAPH_START leads to, or for "
+            "themselves");
   }
   validated_ = true;
 }

@@ -25,6 +25,16 @@ inline void check_device(const device_impl_t& device) {
 // Throws std::invalid_argument: "lci: CALL: WHY".
 [[noreturn]] void refuse_handle(const char* call, const char* why);
 
+// The handle whose address a call that frees was given. Throws std::invalid_argument if that is
+// null.
+template <class Handle>
+Handle& handle_at(Handle* handle, const char* call) {
+  if (__builtin_expect(handle == nullptr, 0)) {
+    refuse_handle(call, "the pointer to the handle is null");
+  }
+  return *handle;
+}
+
 // The object behind a handle that is to be freed, or used in `call`. Throws std::invalid_argument
 // if it is empty or has been freed, std::logic_error if it belongs to the process that this one was
 // forked from.
@@ -36,6 +46,10 @@ auto* checked_handle(const Handle& handle, const char* call) {
     refuse_handle(call, handle.is_empty() ? "the handle is empty" : "it has been freed before");
   }
   return handle.p_impl;
+}
+template <class Handle>
+auto* checked_handle(Handle* handle, const char* call) {
+  return checked_handle(handle_at(handle, call), call);
 }
 
 // As checked_handle(), for objects that are never watched; `what` names the object in the errors:

@@ -5,6 +5,7 @@
 
 #include "lci/api/comm.hpp"
 #include "lci/runtime/completion/impl.h"
+#include "lci/runtime/core/buffer_size.h"
 #include "lci/runtime/core/rmr.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/instance/resolve.h"
@@ -46,6 +47,13 @@ inline void check_buffer(const post_args_t& args, const device_impl_t& device) {
   if (!(args.mr == MR_HOST) &&
       __builtin_expect(!is_usual_mr(args.mr, device, args.local_buffer, args.size), 0)) {
     check_odd_mr(args, device);
+  }
+}
+
+// For an operation whose buffer is not used at once: short ones can't be so large.
+inline void check_size(const post_args_t& args) {
+  if (__builtin_expect(args.size > max_buffer_bytes, 0)) {
+    refuse(args, "size is ", args.size, ", more than the address space has");
   }
 }
 

@@ -15,8 +15,9 @@ void report_unreachable(const device_impl_t& device, int rank, const char* call)
   device.report_failure(call, rank,
                         base::StrCat(": rank ", rank,
                                      " is gone, or has closed the memory that rmr names "
-                                     "(deregister_memory, free_mr), or memory of the "
-                                     "operation is not mapped, or is read-only"));
+                                     "(deregister_memory, free_mr), or rmr is of another "
+                                     "rank or runtime, or memory of the operation is not "
+                                     "mapped, or is read-only"));
 }
 
 error_t start(device_impl_t& device, transfer kind, operation& started, const post_args_t& args,
