@@ -93,6 +93,9 @@ set(LCI_SOURCES
   lci/observe/counter_table.cc
   lci/observe/event.cc
   lci/observe/findings.cc
+  lci/observe/findings_of_collectives.cc
+  lci/observe/findings_of_devices.cc
+  lci/observe/findings_of_messages.cc
   lci/observe/job_report.cc
   lci/observe/observer.cc
   lci/observe/rank_report.cc
@@ -361,6 +364,9 @@ set(LCRUN_SOURCES
   lci/io/reachable.cc
   lci/io/socket.cc
   lci/observe/findings.cc
+  lci/observe/findings_of_collectives.cc
+  lci/observe/findings_of_devices.cc
+  lci/observe/findings_of_messages.cc
   lci/observe/job_report.cc
   lci/observe/rank_report.cc
   tools/cli/help.cc

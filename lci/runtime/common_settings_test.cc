@@ -120,10 +120,13 @@ TEST(Start, AnAreaHoldsNoMoreThanItsBytes) {
 }
 
 TEST(Start, WhatOneRankCannotDoAllLearn) {
+  expect_all(
+      start_with([](runtime_attr_t*, global_attr_t* all) { all->backend = attr_backend_t::ucx; }),
+      "backend ucx (LCI_ATTR_BACKEND) is not part of this library, which has ");
   expect_all(start_with([](runtime_attr_t*, global_attr_t* all) {
                all->backend = static_cast<attr_backend_t>(77);
              }),
-             "not part of this library");
+             "backend ? (LCI_ATTR_BACKEND) is not part of this library, which has ");
   expect_all(start_with([](runtime_attr_t* attr, global_attr_t*) { attr->imm_nbits_tag = 17; }),
              "imm_nbits_tag is 17, not 0 to 16");
 }

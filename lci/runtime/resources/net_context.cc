@@ -4,6 +4,7 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/runtime/core/attribute_names.h"
 #include "lci/runtime/core/common_settings.h"
 #include "lci/runtime/core/rank_state.h"
 #include "lci/runtime/core/start_failure.h"
@@ -55,8 +56,14 @@ base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_positio
                                                          attr_backend_t wanted) {
   const net::backend_entry* entry = net::find_backend(wanted, position.local_size == position.size);
   if (entry != nullptr && entry->available()) return entry;
-  std::string why = "the backend asked for (LCI_ATTR_BACKEND) is not part of this library";
-  if (entry != nullptr) {
+  std::string why;
+  if (entry == nullptr) {
+    why = base::StrCat("backend ", rt::attribute_text(wanted),
+                       " (LCI_ATTR_BACKEND) is not part of this library, which has");
+    for (const net::backend_entry* each : net::list_backends()) {
+      base::StrAppend(&why, " ", each->name);
+    }
+  } else {
     why =
         base::StrCat("backend ", entry->name, " (LCI_ATTR_BACKEND) is not available on this host");
     if (entry->describe != nullptr) {
