@@ -50,7 +50,8 @@ inline void check_buffer(const post_args_t& args, const device_impl_t& device) {
   }
 }
 
-// For an operation whose buffer is not used at once: short ones can't be so large.
+// For an operation whose buffer is not used at once: short ones can't be so large. A receive uses
+// no more of its buffer than the message has.
 inline void check_size(const post_args_t& args) {
   if (__builtin_expect(args.size > max_buffer_bytes, 0)) {
     refuse(args, "size is ", args.size, ", more than the address space has");
