@@ -1,16 +1,24 @@
 #include "lci/coll/operation.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "lci/base/copy.h"
+#include "lci/base/thread_object.h"
 
 namespace lci::coll {
+namespace {
+
+struct scratch {
+  std::array<std::vector<char>, 2> rooms;
+};
+
+}  // namespace
 
 // It stays with the thread, as it would take longer to allocate than to use.
 char* operation::scratch_of_thread(size_t bytes, scratch_use use) {
-  thread_local std::vector<char> rooms[2];
-  std::vector<char>& room = rooms[static_cast<size_t>(use)];
+  std::vector<char>& room = base::thread_object<scratch>::get().rooms[static_cast<size_t>(use)];
   if (room.size() < bytes) room.resize(bytes);
   return room.data();
 }

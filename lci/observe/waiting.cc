@@ -6,10 +6,10 @@
 
 #include <array>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <utility>
 
+#include "lci/base/thread_object.h"
 #include "lci/observe/call_site.h"
 #include "lci/observe/subject.h"
 
@@ -109,18 +109,11 @@ class thread_waits final : public subject {
   const registration registration_;
 };
 
-thread_waits& of_this_thread() {
-  // Not thread-local itself: a program that loads the library at run time has some 1.6 KB for all
-  // thread-local objects.
-  static thread_local const std::unique_ptr<thread_waits> own = std::make_unique<thread_waits>();
-  return *own;
-}
-
 }  // namespace
 
-waiting::waiting(const wait_info& info) { of_this_thread().begin(info); }
+waiting::waiting(const wait_info& info) { base::thread_object<thread_waits>::get().begin(info); }
 
-waiting::~waiting() { of_this_thread().end(); }
+waiting::~waiting() { base::thread_object<thread_waits>::get().end(); }
 
 void patient_waiting::look() {
   constexpr std::chrono::microseconds short_wait(100);

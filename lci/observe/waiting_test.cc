@@ -95,6 +95,26 @@ TEST(Waiting, OfAnotherThreadHasItsCaller) {
   EXPECT_TRUE(waits().empty());
 }
 
+struct late_caller {
+  size_t* listed = nullptr;
+  ~late_caller() {
+    const waiting late({"late"});
+    *listed = waits().size();
+  }
+};
+
+// As in the destructor of a static object that ends the runtime.
+TEST(Waiting, IsListedAfterThreadLocalObjectsAreDestroyed) {
+  size_t listed = 0;
+  std::thread([&] {
+    static thread_local late_caller late;
+    late.listed = &listed;
+    const waiting early({"early"});
+  }).join();
+  EXPECT_EQ(listed, 1u);
+  EXPECT_TRUE(waits().empty());
+}
+
 TEST(Waiting, MoreThanAreListedMayBeNested) {
   std::vector<std::unique_ptr<waiting>> nested;
   for (int i = 0; i < 10; ++i) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lci/api/domains.hpp"
+#include "lci/base/thread_object.h"
 #include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -51,8 +52,6 @@ class devices_of_thread {
   std::vector<place> places_;
 };
 
-thread_local devices_of_thread own_devices;
-
 }  // namespace
 
 thread_devices_impl_t::thread_devices_impl_t(runtime_impl_t& owner,
@@ -64,6 +63,7 @@ thread_devices_impl_t::thread_devices_impl_t(runtime_impl_t& owner,
 thread_devices_impl_t::~thread_devices_impl_t() = default;
 
 device_impl_t* thread_devices_impl_t::of_this_thread() {
+  auto& own_devices = base::thread_object<devices_of_thread>::get();
   int number = own_devices.find(shares_.get());
   if (__builtin_expect(number >= 0, 1)) return at(number);
   {
@@ -81,7 +81,7 @@ void thread_devices_impl_t::bind(int number) {
     const std::lock_guard<std::mutex> guard(shares_->mutex);
     ++shares_->threads[static_cast<size_t>(number)];
   }
-  own_devices.set(shares_, number);
+  base::thread_object<devices_of_thread>::get().set(shares_, number);
 }
 
 // The public operations.
