@@ -1,5 +1,7 @@
 #include "lci/base/thread_number.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -13,9 +15,21 @@
 namespace lci::base::internal {
 namespace {
 
+// Keeps the library that has this code in memory: a thread may call registry::release when it ends,
+// after dlclose(). Without effect in a program, which is not unloaded.
+void stay_loaded() {
+  Dl_info info;
+  void* object = nullptr;
+  if (::dladdr1(reinterpret_cast<void*>(&stay_loaded), &info, &object, RTLD_DL_LINKMAP) == 0)
+    return;
+  const char* const file = static_cast<const link_map*>(object)->l_name;
+  if (*file != '\0') ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 class registry {
  public:
   registry() {
+    stay_loaded();
     // A key, not a thread_local with a destructor: keys are destroyed after thread-locals, and a
     // key that is set again meanwhile is destroyed again, so that a late caller always finds a
     // number.
