@@ -17,6 +17,7 @@ install(FILES tools/dist/LCIConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/LCIConfigVe
 function(lci_pkg_config LCI_PC_NAME LCI_PC_DESCRIPTION LCI_PC_LIBS)
   file(RELATIVE_PATH LCI_PC_TO_PREFIX
     ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" LCI_PC_TO_PREFIX "${LCI_PC_TO_PREFIX}")
   set(LCI_PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
   set(LCI_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
   configure_file(tools/dist/library.pc.in ${LCI_PC_NAME}.pc @ONLY)

@@ -12,8 +12,10 @@ foreach(header IN LISTS LCT_HEADERS)
 endforeach()
 configure_file(lci/api/config.hpp.in ${lci_include}/lci/api/config.hpp @ONLY)
 
-# As in lci/build_defs.bzl.
+# As in lci/build_defs.bzl. Messages name the files of the library relative to its root, as with
+# Bazel, so that the binaries do not depend on the folder.
 set(LCI_COPTS
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fno-semantic-interposition
   -fomit-frame-pointer
   -ftls-model=initial-exec

@@ -16,13 +16,34 @@ if ! grep -qx 'LCI_BUILD_TESTS:BOOL=OFF' "$work/library/CMakeCache.txt"; then
   exit 1
 fi
 
+# A site without the headers of the networks learns what is missing.
+cmake -S . -B "$work/shm" -DLCI_BUILD_TOOLS=OFF -DCMAKE_FIND_ROOT_PATH="$work" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY > "$work/log"
+for text in 'without the network ibv: <infiniband/verbs.h> was not found' 'without the network ofi: <rdma/fabric.h> was not found' \
+  'networks: shm$'; do
+  if ! grep -q "$text" "$work/log"; then
+    echo "cmake: the configuration without networks does not say: $text" >&2
+    exit 1
+  fi
+done
+
 # Not optimized, since that takes the time.
 cmake -S . -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DLCI_BUILD_SHARED_LIBS=OFF -DCMAKE_INSTALL_PREFIX="$work/some prefix"
 cmake --build "$work/build" -j "$jobs"
 ctest --test-dir "$work/build" --output-on-failure --no-tests=error
 cmake --install "$work/build" > "$work/log"
 
-# Where it was built from plays no part any more.
+# Where it was built from plays no part any more. The text for debuggers still has it.
+for program in lcrun lci_info; do
+  strip -o "$work/stripped" "$work/some prefix/bin/$program"
+  if grep -qF "$PWD/" "$work/stripped"; then
+    echo "cmake: $program contains the path of its sources" >&2
+    exit 1
+  fi
+done
+if grep -n '//' "$work/some prefix"/lib*/pkgconfig/*.pc; then
+  echo "cmake: a path for pkg-config has a double slash" >&2
+  exit 1
+fi
 mv "$work/some prefix" "$work/another prefix"
 rm -rf "$work/build"
 prefix="$work/another prefix"
