@@ -8,6 +8,7 @@
 #define LCI_API_RESOURCE_HPP_
 
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <type_traits>
 
@@ -77,9 +78,16 @@ class resource_handle {
     return p_impl == nullptr || (special_values<Impl> != 0 &&
                                  reinterpret_cast<uintptr_t>(p_impl) <= special_values<Impl>);
   }
-  /// Returns the implementation. Throws std::runtime_error if it is null.
+  /// Returns the implementation. Throws std::runtime_error if it is null. In a program that is
+  /// compiled without exceptions, it ends the program instead.
   constexpr Impl* get_impl() const {
-    if (p_impl == nullptr) throw std::runtime_error("lci: get_impl: the handle is empty");
+    if (p_impl == nullptr) {
+#ifdef __cpp_exceptions
+      throw std::runtime_error("lci: get_impl: the handle is empty");
+#else
+      std::terminate();
+#endif
+    }
     return p_impl;
   }
   /// Makes the handle refer to `impl`.
