@@ -85,7 +85,7 @@ class device {
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
   //                for put the bytes are in the peer's memory, for put_imm they will be when the
   //                peer's completion is, for get they are in the buffer, for send the backend has a
-  //                copy.
+  //                copy (and, with op.network_semantic, needs no poll to send it).
   //   posted       one completion with op.context will come out of poll. Buffer and registration
   //                belong to the device until then. Never the answer to an injected send. A put or
   //                get may need the target to poll before it completes. If op.rank fails or ends

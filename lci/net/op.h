@@ -34,6 +34,9 @@ struct op {
   // The device has no more use of `header` and `buffer` when post returns `done`, and never returns
   // `posted`. Only for send, and only up to device_limits::max_inject bytes (header + buffer).
   bool inject = false;
+  // A send that is not injected, whose `context` is not null: it is complete when the message arrives
+  // without further polls of this rank.
+  bool network_semantic = false;
   // Put and put_imm: the target is waiting for the notification that the bytes are there.
   bool latency_critical = false;
   uint8_t header_size = 0;      // bytes of `header`, at most max_header_size; only with inject

@@ -70,19 +70,22 @@ class devices {
       for (const rank_report::device& device : rank.devices) {
         // A device that has nothing to do need not be polled.
         const bool may_have_arrivals = device.messages != arrivals::none;
+        const uint64_t open = device.sends + device.puts_and_gets + device.atomics;
         const bool is_needed = device.messages == arrivals::some || device.backlog > 0 ||
-                               device.transfers > 0 ||
+                               device.transfers > 0 || open > 0 ||
                                (may_have_arrivals && all_.is_waited_for(rank.rank));
         const bool is_named = std::any_of(
             rank.refused.begin(), rank.refused.end(), [&](const rank_report::refusals& each) {
               return each.device == device.number && refused_unpolled(rank, each) >= min_unpolled;
             });
         if (!is_needed || !device.is_unpolled() || is_named) continue;
-        all_.add(StrCat(unpolled(rank, device),
-                        device.messages == arrivals::some ? ", and messages wait there" : "",
-                        device.backlog == 0
-                            ? std::string()
-                            : StrCat("; ", device.backlog, " operations wait to be posted again")));
+        all_.add(StrCat(
+            unpolled(rank, device),
+            device.messages == arrivals::some ? ", and messages wait there" : "",
+            device.backlog == 0
+                ? std::string()
+                : StrCat("; ", device.backlog, " operations wait to be posted again"),
+            open == 0 ? std::string() : StrCat("; ", open, " operations there are not complete")));
       }
     }
   }

@@ -189,6 +189,18 @@ TEST(JobReport, MessagesOnADeviceThatNobodyPolls) {
   EXPECT_THAT(findings(job), IsEmpty());
 }
 
+TEST(JobReport, OperationsOnADeviceThatNobodyPolls) {
+  using arrivals = rank_report::device::arrivals;
+  job_report job = job_of(2);
+  job.ranks[0].devices = {device(0, 0, arrivals::none), device(1, 14, arrivals::none)};
+  job.ranks[0].devices[1].sends = 5;
+  job.ranks[0].devices[1].atomics = 1;
+  EXPECT_THAT(findings(job), ElementsAre("rank 0: nobody has made progress on device 1 for 14 s; "
+                                         "6 operations there are not complete"));
+  job.ranks[0].devices[1].seconds_unpolled = 1;
+  EXPECT_THAT(findings(job), IsEmpty());
+}
+
 // Said only if nothing else is known, and the rank makes progress.
 TEST(JobReport, ADeviceWhoseNetworkCannotTell) {
   using arrivals = rank_report::device::arrivals;

@@ -102,7 +102,7 @@ void completion_reader::take_error() {
       packets_.receive_failed(static_cast<packet&>(*finished));
       return;
     case operation::kind::packet:
-      packets_.sent(static_cast<packet&>(*finished));
+      packets_.sent(static_cast<packet&>(*finished), /*failed=*/true);
       core_.suspect(finished->rank,
                     base::StrCat("a packet did not reach it: ", describe(error.err)));
       return;

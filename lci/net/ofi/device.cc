@@ -197,8 +197,13 @@ error_t ofi_device::post(const op& operation) {
   record.header_size = operation.header_size;
   record.body = operation.buffer;
   record.body_size = operation.size;
-  return packets_.append(operation.rank, record, claim::post) ? errorcode_t::done
-                                                              : errorcode_t::retry_nomem;
+  // A message to this rank can arrive only while this rank polls.
+  const bool is_posted = operation.network_semantic && !core_.is_self(operation.rank);
+  void* const context = is_posted ? operation.context : nullptr;
+  if (!packets_.append(operation.rank, record, claim::post, context)) {
+    return errorcode_t::retry_nomem;
+  }
+  return is_posted ? errorcode_t::posted : errorcode_t::done;
 }
 
 error_t ofi_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,

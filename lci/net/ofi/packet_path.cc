@@ -37,15 +37,16 @@ base::Status packet_path::open() {
   return base::OkStatus();
 }
 
-bool packet_path::append(int rank, const outgoing_record& record, claim by) {
+bool packet_path::append(int rank, const outgoing_record& record, claim by, void* context) {
   peer& to = peer_of(rank);
   const bool alone =
       to.filling == nullptr && to.left_at != core_.looks && !to.bursts && !core_.is_self(rank);
-  if (alone && inject_alone(rank, record)) return true;
+  if (alone && context == nullptr && inject_alone(rank, record)) return true;
   const size_t span = record.span();
-  if (to.filling != nullptr && !coalescing_.takes(to.filling->size, span) && !flush(rank)) {
-    return false;
-  }
+  const bool must_leave =
+      to.filling != nullptr && (!coalescing_.takes(to.filling->size, span) ||
+                                (context != nullptr && to.filling->is_awaited_by_most()));
+  if (must_leave && !flush(rank)) return false;
   if (to.filling == nullptr) {
     to.filling = take_packet(rank, by);
     if (to.filling == nullptr) return false;
@@ -53,6 +54,7 @@ bool packet_path::append(int rank, const outgoing_record& record, claim by) {
   write_record(record, to.filling->bytes + to.filling->size);
   to.filling->size += static_cast<uint32_t>(span);
   ++to.filling->records;
+  if (context != nullptr) to.filling->contexts[to.filling->awaited++] = context;
   if ((alone || coalescing_.is_full(to.filling->size)) && flush(rank)) return true;
   // A packet with more records is pending since its first one.
   if (to.filling->records == 1) core_.add_pending(rank);
@@ -173,9 +175,17 @@ bool packet_path::hand_over(int rank, packet_header* header, bool free, Hand han
   return false;
 }
 
-void packet_path::sent(packet& finished) {
+void packet_path::sent(packet& finished, bool failed) {
   --peer_of(finished.rank).in_flight;
+  if (__builtin_expect(finished.awaited > 0, 0)) complete_awaited(finished, failed);
   free_packets_.push_back(&finished);
+}
+
+void packet_path::complete_awaited(packet& of, bool failed) {
+  for (uint32_t i = 0; i < of.awaited; ++i) {
+    core_.sink.give(make_completion(op_kind::send, of.rank, of.contexts[i], failed));
+  }
+  of.awaited = 0;
 }
 
 void packet_path::receive_failed(packet& failed) {
@@ -269,6 +279,10 @@ bool packet_path::send_pending(int rank) {
 }
 
 void packet_path::forget(int rank) {
+  for (size_t i = 0; i < core_.own->outgoing.count(); ++i) {
+    packet& each = core_.own->outgoing.at(i);
+    if (each.rank == rank) complete_awaited(each, /*failed=*/true);
+  }
   peer& gone = peer_of(rank);
   if (gone.filling == nullptr) return;
   free_packets_.push_back(gone.filling);

@@ -49,7 +49,9 @@ class packet_path {
 
   // Sending. Each returns false if there is no room now; nothing happened.
 
-  bool append(int rank, const outgoing_record& record, claim by);
+  // `context`: the record is a send to another rank, which completes with the packet; null: it is
+  // complete.
+  bool append(int rank, const outgoing_record& record, claim by, void* context = nullptr);
   // Sends `record`, or no record if it is null, in a packet that costs no credit (credits.h says
   // which may).
   bool send_free(int rank, const outgoing_record* record);
@@ -80,7 +82,7 @@ class packet_path {
 
   // Entries of the completion queue.
 
-  void sent(packet& finished);
+  void sent(packet& finished, bool failed = false);
   void receive(packet& arrived, size_t size);
   void receive_failed(packet& failed);
 
@@ -102,7 +104,8 @@ class packet_path {
   bool has_finished() const { return !finished_.empty(); }
   void repost_all();
 
-  // Drops the packet that is being filled for a rank that has failed or ended.
+  // Of a rank that has failed or ended: drops the packet that is being filled, and completes the
+  // sends of all packets.
   void forget(int rank);
 
  private:
@@ -125,6 +128,7 @@ class packet_path {
   bool flush(int rank);
   bool inject_alone(int rank, const outgoing_record& record);
   void send_behind(int rank);
+  void complete_awaited(packet& of, bool failed);
   bool send(packet& leaving, bool free);
   template <class Hand>
   bool hand_over(int rank, packet_header* header, bool free, Hand hand);

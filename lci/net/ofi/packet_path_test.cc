@@ -20,6 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 constexpr size_t packet_bytes = 512;
 constexpr uint16_t first_token = 40;
@@ -82,12 +83,27 @@ struct test_rank {
     }
   }
 
-  bool append(int to, uint32_t imm, claim by = claim::post) {
+  bool append(int to, uint32_t imm, claim by = claim::post, void* context = nullptr) {
     outgoing_record record;
     record.imm = imm;
     record.body = &imm;
     record.body_size = sizeof(imm);
-    return packets.append(to, record, by);
+    return packets.append(to, record, by, context);
+  }
+  // As append(), of a send that completes with its packet.
+  bool append_awaited(int to, uint32_t imm) { return append(to, imm, claim::post, &contexts[imm]); }
+  // The sends that a poll completes: the position of the context, negative if it failed.
+  std::vector<int> completed() {
+    std::array<completion, 2 * packet::most_awaited> out;
+    core.sink.begin(out.data(), out.size());
+    const size_t count = core.sink.end();
+    std::vector<int> completed;
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(out[i].kind, completion_kind::send);
+      const auto at = static_cast<int>(static_cast<char*>(out[i].context) - contexts.data());
+      completed.push_back(out[i].failed ? -at : at);
+    }
+    return completed;
   }
   // The part of a poll that follows a read of an empty completion queue.
   void look() {
@@ -122,6 +138,7 @@ struct test_rank {
   memory_endpoint endpoint;
   device_core core;
   packet_path packets;
+  std::array<char, 2 * packet::most_awaited> contexts = {};
 };
 
 class PacketPath : public testing::Test {
@@ -353,6 +370,58 @@ TEST_F(PacketPath, APacketForARankThatIsGoneIsFreeAgain) {
   rank(0).packets.forget(1);
   EXPECT_FALSE(rank(0).packets.is_coalescing(1));
   EXPECT_TRUE(rank(0).append(0, 2));
+}
+
+TEST_F(PacketPath, AnAwaitedSendCompletesWhenItsPacketIsReported) {
+  ASSERT_TRUE(rank(0).append_awaited(1, 1));
+  ASSERT_EQ(rank(0).endpoint.taken.size(), 1u);
+  EXPECT_NE(rank(0).endpoint.taken[0].sent, nullptr) << "an injected packet is never reported";
+  ASSERT_TRUE(rank(0).append(1, 2));
+  ASSERT_TRUE(rank(0).append_awaited(1, 3));
+  ASSERT_TRUE(rank(0).append_awaited(1, 4));
+  EXPECT_THAT(rank(0).completed(), IsEmpty());
+  arrive(0);
+  EXPECT_THAT(rank(0).completed(), ElementsAre(1));
+  EXPECT_FALSE(rank(0).send_pending());
+  EXPECT_THAT(rank(0).completed(), IsEmpty());
+  arrive(0);
+  EXPECT_THAT(rank(0).completed(), ElementsAre(3, 4));
+  EXPECT_THAT(rank(1).read(), ElementsAre(1, 2, 3, 4));
+  // A later packet in the same memory completes none of them.
+  ASSERT_TRUE(rank(0).append(1, 5));
+  EXPECT_FALSE(rank(0).send_pending());
+  arrive_all(0);
+  EXPECT_THAT(rank(0).completed(), IsEmpty());
+}
+
+TEST_F(PacketPath, APacketOfAsManyAwaitedSendsAsItNamesLeaves) {
+  ASSERT_TRUE(rank(0).append(1, 0));
+  static_assert((packet::most_awaited + 4) * record_span(sizeof(uint32_t)) < packet_bytes);
+  for (uint32_t i = 0; i < packet::most_awaited; ++i) ASSERT_TRUE(rank(0).append_awaited(1, i));
+  EXPECT_EQ(rank(0).endpoint.taken.size(), 1u);
+  ASSERT_TRUE(rank(0).append(1, 0)) << "this one needs no place";
+  EXPECT_EQ(rank(0).endpoint.taken.size(), 1u);
+  ASSERT_TRUE(rank(0).append_awaited(1, packet::most_awaited));
+  EXPECT_EQ(rank(0).endpoint.taken.size(), 2u);
+  EXPECT_FALSE(rank(0).send_pending());
+  arrive_all(0);
+  EXPECT_EQ(rank(0).completed().size(), packet::most_awaited + 1);
+}
+
+TEST_F(PacketPath, AwaitedSendsToARankThatIsGoneFailOnce) {
+  ASSERT_TRUE(rank(0).append_awaited(1, 1));
+  ASSERT_TRUE(rank(0).append_awaited(1, 2));
+  ASSERT_TRUE(rank(0).packets.is_coalescing(1));
+  rank(0).packets.forget(1);
+  EXPECT_THAT(rank(0).completed(), UnorderedElementsAre(-1, -2));
+  rank(0).packets.sent(*rank(0).endpoint.taken[0].sent);
+  EXPECT_THAT(rank(0).completed(), IsEmpty());
+}
+
+TEST_F(PacketPath, AnAwaitedSendFailsWithItsPacket) {
+  ASSERT_TRUE(rank(0).append_awaited(1, 1));
+  rank(0).packets.sent(*rank(0).endpoint.taken[0].sent, /*failed=*/true);
+  EXPECT_THAT(rank(0).completed(), ElementsAre(-1));
 }
 
 }  // namespace

@@ -34,7 +34,12 @@ struct packet : operation {
   std::atomic<uint32_t> users{0};  // leases, plus one while the device reads the packet
   packet* next = nullptr;          // in a mpsc_free_list
   bool costs = false;              // the sender spent a credit for it
+  // The contexts of the sends that are complete when libfabric reports the packet.
+  static constexpr uint32_t most_awaited = 16;
+  uint32_t awaited = 0;
+  void* contexts[most_awaited] = {};
 
+  bool is_awaited_by_most() const { return awaited == most_awaited; }
   packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
   // Returns whether it was the last user. The last user needs no atomic read-modify-write.
   bool drop_user() {

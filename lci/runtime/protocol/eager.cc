@@ -63,6 +63,7 @@ error_t eager::send_from_packet(const operation& outgoing, const envelope& with,
     if (with.header_size > 0) std::memcpy(begin, with.header, with.header_size);
     net::op op;
     op.kind = net::op_kind::send;
+    op.network_semantic = outgoing.network_semantic;
     op.rank = outgoing.rank;
     op.imm = with.imm;
     op.buffer = begin;

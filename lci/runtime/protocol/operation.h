@@ -81,7 +81,6 @@ struct operation : net::op, address {
 
   comp_impl_t* comp = nullptr;  // local; signaled when it completes later; null: none
   void* user_context = nullptr;
-  bool network_semantic = false;  // complete only when the network says so
   bool in_packet = false;         // an active message that arrives in a packet
   uint32_t part = 0;              // not 0: part of an event of `comp`, which is a signal
   packet* user_packet = nullptr;  // the packet that holds `buffer`; owned once it is accepted

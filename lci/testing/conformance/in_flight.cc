@@ -57,6 +57,7 @@ class operations_in_flight {
     op made;
     made.kind = static_cast<op_kind>(number % 4);
     if (made.kind == op_kind::put_imm && !limits.has_put_imm) made.kind = op_kind::put;
+    made.network_semantic = made.kind == op_kind::send && number / 8 % 2 == 1;
     made.rank = rank;
     made.size = number / 4 % 2 == 0 ? 8 : room;
     made.size = std::min(made.size, made.kind == op_kind::send ? limits.max_send : limits.max_rma);

@@ -96,4 +96,46 @@ TEST_P(Conformance, SendsThatAreNotInjectedArriveInOrderWithInjectedOnes) {
   });
 }
 
+// Rank 0 stops polling when its sends are complete.
+TEST_P(Conformance, ACompleteSendOfNetworkSemanticNeedsNoPollOfItsSender) {
+  if (GetParam().ranks < 2) GTEST_SKIP() << "a message to the rank itself needs its polls";
+  run([](rank_under_test& self) {
+    constexpr size_t messages = 50;
+    self.connect();
+    std::vector<unsigned char> memory(1000);
+    const auto region = self.network.register_memory(memory.data(), memory.size());
+    ASSERT_TRUE(region.ok()) << region.status();
+    size_t posted = 0;
+    size_t finished = 0;
+    size_t arrived = 0;
+    std::vector<int> ends(messages * static_cast<size_t>(self.ranks));
+    const auto see = [&](const completion& c) {
+      if (c.kind == completion_kind::recv) {
+        ++arrived;
+        return;
+      }
+      ASSERT_EQ(c.kind, completion_kind::send);
+      EXPECT_FALSE(c.failed);
+      EXPECT_EQ(++*static_cast<int*>(c.context), 1) << "completions of one send";
+      ++finished;
+    };
+    for (size_t i = 0; self.rank == 0 && i < ends.size() - messages; ++i) {
+      const int to = 1 + static_cast<int>(i / messages);
+      op send = make_send(to, memory.data(), i % 4 == 3 ? memory.size() : 8, 0);
+      send.inject = false;
+      send.network_semantic = i % 8 != 5;
+      send.local = *region;
+      send.context = &ends[i];
+      const error_t result = self.post(send, see);
+      ASSERT_TRUE(result.is_done() || result.is_posted()) << result.get_str();
+      if (result.is_posted()) ++posted;
+    }
+    const size_t expected = self.rank == 0 ? 0 : messages;
+    self.poll_until([&] { return arrived == expected && finished == posted; }, see);
+    self.barrier();
+    self.polling_barrier(ignore);
+    self.network.deregister_memory(*region);
+  });
+}
+
 }  // namespace lci::net::conformance
