@@ -263,7 +263,7 @@ TEST(Mistakes, AResourceInUseIsNotFreed) {
 
 // Runs body() inside a handler: while the library signals this object.
 struct calling_comp final : comp_impl_t {
-  explicit calling_comp(std::function<void()> run) : body(std::move(run)) {}
+  explicit calling_comp(std::function<void()> run) : body(std::move(run)) { attr.lend_am = true; }
   void signal(status_t /*status*/) override {
     body();
     has_run = true;
