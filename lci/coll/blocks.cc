@@ -154,6 +154,7 @@ alltoallv::alltoallv(const ticket& own, const void* sendbuf, const block_layout&
       received_(received) {
   size_t bytes = 0;
   for (const block_layout::block& each : sent_.blocks) bytes += each.size;
+  bytes -= sent_.of(rank()).size;  // which no other rank reads
   // The table stands in front of the blocks.
   constexpr size_t most_behind_table = arena::area_bytes - most_ranks * sizeof(entry);
   in_memory_ = bytes > std::min(sizes().copied_in_area, most_behind_table);
@@ -165,9 +166,9 @@ void alltoallv::offer_blocks() {
   for (int to = 0; to < size(); ++to) {
     const block_layout::block& each = sent_.of(to);
     entry described{reinterpret_cast<uintptr_t>(sendbuf_) + each.offset, each.size};
-    if (!in_memory_) {
+    if (!in_memory_ && to != rank()) {
       described.place = at;
-      if (to != rank()) base::copy_bytes(table + at, sendbuf_ + each.offset, each.size);
+      base::copy_bytes(table + at, sendbuf_ + each.offset, each.size);
       at += each.size;
     }
     std::memcpy(table + sizeof(entry) * static_cast<size_t>(to), &described, sizeof(described));

@@ -65,7 +65,7 @@ class reduce_scatterv final : public piped_operation {
 
 // A rank knows the sizes of its own blocks alone. Each rank puts a table into its area that says
 // for each rank how large its block is and where it stands: behind the table, if all blocks of the
-// rank fit there, else in the rank's own memory.
+// rank for others fit there, else in the rank's own memory.
 class alltoallv : public operation {
  public:
   // The number of ranks for which a table has room.
