@@ -53,9 +53,18 @@ device_impl_t::~device_impl_t() {
 
 void device_impl_t::tick() {
   const uint32_t polls = polls_.sum();
-  if (polls == polls_seen_) return;
+  if (polls == polls_seen_) {
+    send_what_is_kept();
+    return;
+  }
   polls_seen_ = polls;
   polled_at_ = observe::coarse_clock::seconds();
+}
+
+// Peers may wait for messages that the network keeps until the device is polled, which the program
+// has stopped doing. They arrive late, as the observer looks once per second, but do arrive.
+void device_impl_t::send_what_is_kept() {
+  if (net->limits().polls_after_done && !is_polled_otherwise()) static_cast<void>(net->drained());
 }
 
 void device_impl_t::read(device_counters_t* out) const {
