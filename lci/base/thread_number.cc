@@ -20,8 +20,8 @@ namespace {
 void stay_loaded() {
   Dl_info info;
   void* object = nullptr;
-  if (::dladdr1(reinterpret_cast<void*>(&stay_loaded), &info, &object, RTLD_DL_LINKMAP) == 0)
-    return;
+  const auto here = reinterpret_cast<void*>(&stay_loaded);
+  if (::dladdr1(here, &info, &object, RTLD_DL_LINKMAP) == 0) return;
   const char* const file = static_cast<const link_map*>(object)->l_name;
   if (*file != '\0') ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }

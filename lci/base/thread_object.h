@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <new>
-#include <utility>
 
 // The shared object or program that this code is part of.
 extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
@@ -15,7 +14,8 @@ namespace lci::base {
 // An object of each thread, made by the first get(). A thread_local object is destroyed before the
 // program's thread-local objects that were made earlier, and on the main thread before all static
 // objects, whose destructors may call the library. get() makes a new object there, which is
-// destroyed with its thread, or stays if the process ends.
+// destroyed with its thread, or stays if the process ends. Only a pointer is thread-local itself: a
+// program that loads the library at run time has some 1.6 KB for all thread-local objects.
 template <class T>
 class thread_object {
  public:

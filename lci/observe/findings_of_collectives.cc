@@ -19,6 +19,7 @@ using base::StrAppend;
 using base::StrCat;
 using message = rank_report::message;
 using kind = rank_report::message::kind;
+
 // "ranks 0-2, 5 are", "rank 1 is"
 std::string ranks_are(const std::vector<int>& ranks) {
   return StrCat(base::rank_list(ranks), ranks.size() == 1 ? " is" : " are");

@@ -51,20 +51,19 @@ device_impl_t::~device_impl_t() {
   context.users.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-void device_impl_t::tick() {
+bool device_impl_t::note_polls() {
   const uint32_t polls = polls_.sum();
-  if (polls == polls_seen_) {
-    send_what_is_kept();
-    return;
-  }
+  if (polls == polls_seen_) return false;
   polls_seen_ = polls;
   polled_at_ = observe::coarse_clock::seconds();
+  return true;
 }
 
 // Peers may wait for messages that the network keeps until the device is polled, which the program
 // has stopped doing. They arrive late, as the observer looks once per second, but do arrive.
-void device_impl_t::send_what_is_kept() {
-  if (net->limits().polls_after_done && !is_polled_otherwise()) static_cast<void>(net->drained());
+void device_impl_t::tick() {
+  if (note_polls() || is_polled_otherwise()) return;
+  if (net->limits().polls_after_done) static_cast<void>(net->drained());
 }
 
 void device_impl_t::read(device_counters_t* out) const {
@@ -76,7 +75,7 @@ void device_impl_t::read(device_counters_t* out) const {
 
 void device_impl_t::describe(observe::rank_report* report) {
   using arrivals = observe::rank_report::device::arrivals;
-  tick();
+  note_polls();
   observe::rank_report::device described;
   described.number = static_cast<uint64_t>(attr.uid);
   described.polls = polls_seen_;
@@ -117,7 +116,7 @@ void device_impl_t::describe_objects(observe::rank_report* report) {
 
 std::optional<observe::rank_report::wait> device_impl_t::overdue(
     std::chrono::milliseconds patience) {
-  tick();
+  note_polls();
   if (is_polled_otherwise()) return std::nullopt;
   return refusals_.overdue(patience, observe::coarse_clock::seconds() - polled_at_);
 }

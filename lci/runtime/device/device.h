@@ -132,7 +132,8 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   rt::raw_network raw;
 
  private:
-  void send_what_is_kept();
+  // Whether there were polls since the last call; if so, keeps the time.
+  bool note_polls();
   error_t progress_with_others();
   error_t progress_alone();
   bool drain_backlog();
