@@ -96,7 +96,7 @@ class channel final : private message_sink {
   void check_batch(int batch) {
     if (validate_) {
       check_arrived(batch);
-    } else if (read_ && op_ == operation::send) {
+    } else if (read_ && op_ != operation::am) {
       read_payload(landing(first_slot(batch)), size());
     }
   }

@@ -170,8 +170,8 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
                "write the bytes of every message anew and check them, which the results include",
                cli::flag(&chosen->validate)},
               {"--read", "",
-               "with --test latency of --op am or send: the receiver reads every byte of a message "
-               "before it answers (of an active message that is lent, always)",
+               "with --test latency of --op am, send, put_signal or plan: the receiver reads every "
+               "byte of a message before it answers (of an active message that is lent, always)",
                cli::flag(&chosen->read)},
               backend_option(&chosen->backend),
               binding_option(&chosen->bind),
@@ -234,8 +234,15 @@ void check_read(const options& chosen) {
   if (chosen.test != test_kind::latency) {
     throw usage_error(absl::StrCat("--read: is for --test latency, not ", name_of(chosen.test)));
   }
-  if (chosen.op != operation::am && chosen.op != operation::send) {
-    throw usage_error(absl::StrCat("--read: is for --op am and send, not ", name_of(chosen.op)));
+  switch (chosen.op) {
+    case operation::am:
+    case operation::send:
+    case operation::put_signal:
+    case operation::plan:
+      return;
+    default:
+      throw usage_error(absl::StrCat("--read: is for --op am, send, put_signal and plan, not ",
+                                     name_of(chosen.op)));
   }
 }
 

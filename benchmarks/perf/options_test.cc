@@ -176,12 +176,13 @@ TEST(options, a_run_may_be_as_long_as_a_time) {
 
 TEST(options, messages_are_read_where_one_is_under_way) {
   EXPECT_FALSE(parse({}).read);
-  EXPECT_TRUE(parse({"--op", "send", "--read"}).read);
-  EXPECT_TRUE(parse({"--op", "am", "--read"}).read);
+  for (const char* op : {"am", "send", "put_signal", "plan"}) {
+    EXPECT_TRUE(parse({"--op", op, "--read"}).read) << op;
+  }
   EXPECT_THAT(error_of({"--op", "send", "--test", "bandwidth", "--read"}),
               HasSubstr("--read: is for --test latency, not bandwidth"));
   EXPECT_THAT(error_of({"--op", "put", "--read"}),
-              HasSubstr("--read: is for --op am and send, not put"));
+              HasSubstr("--read: is for --op am, send, put_signal and plan, not put"));
 }
 
 TEST(options, help_is_found_among_others) {

@@ -52,7 +52,7 @@ std::vector<variable> variables() {
        "allows it"},
       {"LCI_SHM_DISTANCE", "auto, near, far", "auto",
        "shm: whether the processors of two ranks count as distant, which decides how messages of 1 "
-       "KiB and more are copied; auto: as measured"},
+       "KiB and more and puts of 2 KiB and more are copied; auto: as measured"},
   };
 }
 

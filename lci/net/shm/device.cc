@@ -93,6 +93,7 @@ shm_device::shm_device(shm_context& context, const device_config& config,
           [&context](int rank, copy_direction direction, void* local, uint64_t remote,
                      size_t size) { return context.copy(rank, direction, local, remote, size); },
           large_puts_),
+      pulse_(common_->boxes->pulse(context.rank(), lane)),
       active_rank_(context.rank()),
       region_user_(context.regions()),
       puts_from_(new put_place[static_cast<size_t>(ranks_)]) {
@@ -100,7 +101,7 @@ shm_device::shm_device(shm_context& context, const device_config& config,
   const int self = context.rank();
   for (int r = 0; r < ranks_; ++r) {
     writer(r).attach(boxes.control(r, lane, self), boxes.cells(r, lane, self), boxes.ring_shift());
-    writer(r).set_receiver(context.assumed_distance(), reader(r).position());
+    writer(r).set_receiver(context.assumed_distance(), boxes.pulse(r, lane), reader(r).position());
     reader(r).attach(boxes.control(self, lane, r), boxes.cells(self, lane, r), boxes.ring_shift(),
                      largest_message(limits));
     cooperative_.attach(r, boxes.slots(r, lane, self), boxes.slots(self, lane, r));

@@ -156,6 +156,7 @@ class shm_device final : public device {
 
   alignas(cache_line_size) ds::biased_lock poll_lock_;  // guards what follows
   int next_rank_ = 0;                                   // where the next poll begins
+  std::atomic<uint32_t>& pulse_;                        // in the mailbox
   int active_rank_;                                     // sender of the last message; or this rank
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;     // polls_ when something was found last

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 
 namespace lci::net::shm {
 
@@ -12,11 +13,32 @@ enum class distance_mode : unsigned char { measured, near, far };
 // takes several times as long from one to the other. The system decides where the ranks run, and
 // may change it.
 //
-// Thread safety: measured() by one thread at a time, is_far() by any, assume() before both.
+// Thread safety: assume() and watch() before all else; the others by any thread at any time. (Where
+// several threads measure at once, measurements may get lost.)
 class distance {
  public:
   // Near or far: whatever is measured.
   void assume(distance_mode mode) { mode_ = mode; }
+  // A word that the peer writes while it polls.
+  void watch(const std::atomic<uint32_t>& pulse) { pulse_ = &pulse; }
+
+  // Reads that word, and measures how long this takes if the peer has written it since the last
+  // time. For programs that write to the memory of the peer and seldom send it a message. One call
+  // in calls_per_look does so.
+  void look() {
+    const uint32_t calls = calls_.load(std::memory_order_relaxed);
+    calls_.store(calls + 1, std::memory_order_relaxed);
+    if (calls % calls_per_look != 0 || pulse_ == nullptr || mode_ != distance_mode::measured)
+      return;
+    const auto begin = std::chrono::steady_clock::now();
+    const uint32_t pulse = pulse_->load(std::memory_order_acquire);  // the clock is read after it
+    const auto end = std::chrono::steady_clock::now();
+    if (pulse == last_pulse_.load(std::memory_order_relaxed)) return;
+    last_pulse_.store(pulse, std::memory_order_relaxed);
+    measured(end - begin);
+  }
+  static constexpr uint32_t calls_per_look = 8;
+
   // Reading a line that the peer has written took so long, including a reading of the clock (20 to
   // 30 ns).
   void measured(std::chrono::nanoseconds time) {
@@ -40,6 +62,9 @@ class distance {
 
  private:
   std::atomic<int> votes_{0};  // for far
+  const std::atomic<uint32_t>* pulse_ = nullptr;
+  std::atomic<uint32_t> last_pulse_{0};
+  std::atomic<uint32_t> calls_{0};  // of look()
   distance_mode mode_ = distance_mode::measured;
 };
 

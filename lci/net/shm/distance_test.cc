@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 
 namespace lci::net::shm {
 namespace {
@@ -47,6 +49,49 @@ TEST(Distance, TimesThatRunBackAreShort) {
   distance to_peer;
   measure(&to_peer, nanoseconds(-5), 10);
   EXPECT_FALSE(to_peer.is_far());
+}
+
+// To a peer that is far, so that measurements show. Looks with and without a changed pulse.
+class Pulse : public testing::Test {
+ protected:
+  Pulse() {
+    to_peer_.watch(pulse_);
+    measure(&to_peer_, nanoseconds(400), distance::most_votes);
+  }
+  void look(int times, bool is_alive) {
+    for (int i = 0; i < times; ++i) {
+      if (is_alive) pulse_.fetch_add(1);
+      to_peer_.look();
+    }
+  }
+  static constexpr int measurements = 1000 * static_cast<int>(distance::calls_per_look);
+
+  std::atomic<uint32_t> pulse_{0};
+  distance to_peer_;
+};
+
+// Here the line of the pulse is this processor's own.
+TEST_F(Pulse, OfAPeerThatIsNearIsReadSoon) {
+  look(measurements, true);
+  EXPECT_FALSE(to_peer_.is_far());
+}
+
+TEST_F(Pulse, ThatHasNotChangedSaysNothing) {
+  look(measurements, false);
+  EXPECT_TRUE(to_peer_.is_far());
+}
+
+TEST_F(Pulse, IsReadByFewLooks) {
+  look(1, true);
+  const auto few = static_cast<int>(distance::calls_per_look) - 1;
+  for (int i = 0; i < 1000; ++i) {
+    pulse_.fetch_add(1);
+    look(few, false);
+    // The eighth look is at the pulse that was read before.
+    pulse_.fetch_sub(1);
+    look(1, false);
+  }
+  EXPECT_TRUE(to_peer_.is_far());
 }
 
 TEST(Distance, IsAsAssumedWhateverIsMeasured) {

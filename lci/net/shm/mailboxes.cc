@@ -28,7 +28,8 @@ size_t bytes_of_ring(uint32_t shift) {
 }
 
 size_t mailbox_bytes(uint32_t shift, int ranks, uint32_t lanes) {
-  const size_t bytes = page_size + lanes * static_cast<size_t>(ranks) * bytes_of_ring(shift);
+  const size_t bytes =
+      mailbox_header_bytes + lanes * static_cast<size_t>(ranks) * bytes_of_ring(shift);
   return (bytes + page_size - 1) / page_size * page_size;
 }
 
@@ -126,8 +127,8 @@ size_t mailboxes::bytes_of(const mailbox_offer& offer) const {
 
 ring_control* mailboxes::control(int owner, uint32_t lane, int sender) const {
   const size_t number = lane * segments_.size() + static_cast<size_t>(sender);
-  return reinterpret_cast<ring_control*>(segments_[static_cast<size_t>(owner)]->data() + page_size +
-                                         number * bytes_of_ring(shift_));
+  return reinterpret_cast<ring_control*>(segments_[static_cast<size_t>(owner)]->data() +
+                                         mailbox_header_bytes + number * bytes_of_ring(shift_));
 }
 
 cooperative_slot* mailboxes::slots(int owner, uint32_t lane, int sender) const {

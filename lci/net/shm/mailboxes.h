@@ -1,6 +1,7 @@
 #ifndef LCI_NET_SHM_MAILBOXES_H_
 #define LCI_NET_SHM_MAILBOXES_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,11 @@ class mailboxes {
   ring_control* control(int owner, uint32_t lane, int sender) const;
   cooperative_slot* slots(int owner, uint32_t lane, int sender) const;
   cell* cells(int owner, uint32_t lane, int sender) const;
+
+  // Of a lane in the mailbox of `owner`.
+  std::atomic<uint32_t>& pulse(int owner, uint32_t lane) const {
+    return header(owner).pulses[lane].polls;
+  }
 
   // Tells every rank that this rank uses that lane.
   void use(uint32_t lane) const;

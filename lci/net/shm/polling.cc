@@ -174,6 +174,7 @@ void shm_device::expect_lines(const ring_reader& from, const completion& last) {
 
 [[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
   batch results{out, out + max};
+  pulse_.store(polls_, std::memory_order_relaxed);
   if (__builtin_expect(!requests_.idle(), 0)) move_streams();
   if (__builtin_expect(!cooperative_.idle(), 0)) finish_cooperative(&results);
   // Begins behind the rank that the last full batch ended with, so that none is served twice while

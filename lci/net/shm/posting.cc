@@ -11,8 +11,21 @@ namespace {
 // Bytes of a put that fit into a line with its header.
 constexpr size_t most_inline = cache_line_size - word_size - sizeof(inline_put_imm_header);
 
-[[gnu::noinline]] error_t copy(void* to, const void* from, size_t size) {
-  base::copy_data(to, from, size);
+// Between memory of this process and another one's memory, which is mapped here.
+void copy_mapped(copy_direction direction, void* local, void* mapped, size_t size,
+                 const ring_writer& to) {
+  if (direction == copy_direction::to_peer) {
+    base::copy(to.stores_for_put(size), mapped, local, size);
+  } else {
+    base::copy_bytes(local, mapped, size);
+  }
+}
+
+// The same for a put or get that is complete then.
+[[gnu::noinline]] error_t copy_long(op_kind kind, void* local, void* mapped, size_t size,
+                                    const ring_writer& to) {
+  copy_mapped(kind == op_kind::put ? copy_direction::to_peer : copy_direction::from_peer, local,
+              mapped, size, to);
   return errorcode_t::done;
 }
 
@@ -98,7 +111,9 @@ error_t shm_device::full(int rank) const {
   }
   void* const to = what.kind == op_kind::put ? mapped : buffer;
   const void* const from = what.kind == op_kind::put ? buffer : mapped;
-  if (__builtin_expect(size > cache_line_size, 0)) return copy(to, from, size);
+  if (__builtin_expect(size > cache_line_size, 0)) {
+    return copy_long(what.kind, buffer, mapped, size, writer(what.rank));
+  }
   base::copy_short(to, from, size);
   return errorcode_t::done;
 }
@@ -174,11 +189,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
       return context_.copy(operation.rank, direction, operation.buffer, open.address,
                            operation.size);
     }
-    if (direction == copy_direction::to_peer && operation.size <= cache_line_size) {
-      base::copy_short(mapped, operation.buffer, operation.size);
-    } else {
-      copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
-    }
+    copy_mapped(direction, operation.buffer, mapped, operation.size, writer(operation.rank));
     return true;
   };
   if (!through_ring && !cooperative && operation.kind != op_kind::put_imm) {

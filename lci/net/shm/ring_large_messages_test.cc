@@ -1,4 +1,5 @@
 // Messages of a ring that bypass the caches, or may do.
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -25,7 +26,7 @@ class LargeMessages : public testing::TestWithParam<distance_mode> {
  protected:
   LargeMessages() : control_(new ring_control()), cells_(new cell[cells]()) {
     writer_.attach(control_.get(), cells_.get(), shift);
-    writer_.set_receiver(GetParam(), answers_);
+    writer_.set_receiver(GetParam(), pulse_, answers_);
     reader_.attach(control_.get(), cells_.get(), shift, max_size);
   }
 
@@ -52,6 +53,7 @@ class LargeMessages : public testing::TestWithParam<distance_mode> {
     return true;
   }
 
+  std::atomic<uint32_t> pulse_{0};
   ring_position answers_;
   const std::unique_ptr<ring_control> control_;
   const std::unique_ptr<cell[]> cells_;

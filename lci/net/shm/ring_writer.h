@@ -41,10 +41,12 @@ class alignas(cache_line_size) basic_ring_writer {
     wiped_ = 1;
   }
 
-  // The distance of the receiver, and where the messages that it sends to this rank have come to
-  // (ring_reader::position). Before the first write.
-  void set_receiver(distance_mode mode, const ring_position& answers) {
+  // The distance of the receiver, its pulse, and where the messages that it sends to this rank have
+  // come to (ring_reader::position). Before the first write.
+  void set_receiver(distance_mode mode, const std::atomic<uint32_t>& pulse,
+                    const ring_position& answers) {
     receiver_->how_far.assume(mode);
+    receiver_->how_far.watch(pulse);
     receiver_->answers = &answers;
   }
 
@@ -123,6 +125,14 @@ class alignas(cache_line_size) basic_ring_writer {
   // Whether the receiver runs on a distant processor, as far as is known. Any thread.
   bool is_far() const { return receiver_->how_far.is_far(); }
 
+  // How `size` bytes are copied to the receiver's own memory, which is mapped here. A distant
+  // receiver reads them sooner if they bypass the caches. Any thread.
+  base::store_kind stores_for_put(size_t size) const {
+    if (size < least_put_past_caches) return base::store_kind::cached;
+    receiver_->how_far.look();
+    return is_far() ? base::store_kind::past_caches : base::store_kind::cached;
+  }
+
   // Tells the receiver that nothing will follow, and that this is no failure.
   void close() { receiver_->control->closed.store(1, std::memory_order_release); }  // R4
 
@@ -147,6 +157,9 @@ class alignas(cache_line_size) basic_ring_writer {
 
   // Messages of so many bytes bypass the caches to a distant receiver.
   static constexpr size_t least_past_caches_far = size_t{1} << 10;
+  // Puts of so many bytes do: the receiver's memory may begin within a line, and the parts of lines
+  // take as long as a line each.
+  static constexpr size_t least_put_past_caches = size_t{2} << 10;
   // Messages of so many bytes do to a near one, if that is measured to be faster.
   static constexpr size_t least_past_caches = size_t{4} << 10;
 

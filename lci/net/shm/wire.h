@@ -7,7 +7,7 @@
 //
 //   mailbox of a rank (one per device; every peer maps it and writes only its own rings and flags,
 //   and sets bits of lanes_in_use)
-//     page 0      mailbox_header
+//     page 0, 1   mailbox_header
 //     then        per lane, per sending rank: ring_control (2 lines), cooperative_slots x
 //                 cooperative_slot (a line each), ring_cells x cell
 //
@@ -35,7 +35,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c6369736830000d;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c6369736830000e;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -175,14 +175,23 @@ struct segment_header {
   uint64_t token;  // random; the peer has it from the bootstrap
 };
 
+constexpr uint32_t max_lanes = 64;  // of a mailbox
+
+// It changes while the owner polls the lane, so that the line comes from the owner's processor
+// (distance.h).
+struct alignas(cache_line_size) lane_pulse {
+  std::atomic<uint32_t> polls;
+};
+
 // Of a mailbox.
 struct mailbox_header {
   segment_header segment;
   // Bit i: a rank has used lane i. Changes seldom, and is read by polls.
   alignas(cache_line_size) std::atomic<uint64_t> lanes_in_use;
+  lane_pulse pulses[max_lanes];
 };
-constexpr uint32_t max_lanes = 64;
-static_assert(sizeof(mailbox_header) <= page_size);
+constexpr size_t mailbox_header_bytes = 2 * page_size;
+static_assert(sizeof(mailbox_header) <= mailbox_header_bytes);
 
 // One registration. Its owner writes key last when it opens it and first when it closes it.
 struct region_slot {

@@ -133,7 +133,7 @@ void expect_short_posts(Conformance& test, bool allocated) {
     const device_limits& there = self.dev.limits(to);
     const size_t most = there.needs_registration || there.rma_short == 0 ? 0 : there.rma_short - 1;
     const size_t most_of_peer = self.exchange(most)[static_cast<size_t>(from)];
-    constexpr size_t room = 4096;
+    constexpr size_t room = 1 << 15;
     std::vector<unsigned char> own(allocated ? 0 : room);
     context::allocation memory;
     ASSERT_NO_FATAL_FAILURE(open_memory(self, room, &own, &memory));
@@ -166,7 +166,8 @@ void expect_short_posts(Conformance& test, bool allocated) {
     std::vector<unsigned char> got;
     std::vector<net_imm_data_t> expected_imms;
     size_t place = 3;
-    for (size_t size : {0, 1, 7, 8, 9, 24, 31, 32, 33, 39, 40, 41, 56, 57, 64, 65, 200, 1000}) {
+    for (size_t size : {0,  1,  7,  8,  9,  24,  31,   32,   33,   39,   40,
+                        41, 56, 57, 64, 65, 200, 1000, 2047, 2048, 2049, 5000}) {
       for (const bool notifies : {false, true}) {
         if (notifies && !self.dev.limits().has_put_imm) continue;
         std::vector<unsigned char> bytes = make_bytes(self.rank, place, size);
