@@ -45,13 +45,15 @@ class peer {
   bool is_replaced() const { return !boot::is_alive(process); }
   // Where the bytes are in our own addresses; null if they aren't.
   unsigned char* mapped(const open_bytes& bytes) const {
-    if (bytes.backing == 0 || views == nullptr) return nullptr;
+    if (views == nullptr) return in_own_process(bytes);
+    if (bytes.backing == 0) return nullptr;
     unsigned char* data = views->find(bytes.backing, bytes.address - bytes.offset);
     return data == nullptr ? nullptr : data + bytes.offset;
   }
   // The same, but null if mapped() never was asked for that block: makes no call.
   unsigned char* mapped_before(const open_bytes& bytes) const {
-    if (bytes.backing == 0 || views == nullptr) return nullptr;
+    if (views == nullptr) return in_own_process(bytes);
+    if (bytes.backing == 0) return nullptr;
     unsigned char* const data = views->find_known(bytes.backing);
     return data == nullptr ? nullptr : data + bytes.offset;
   }
@@ -72,6 +74,12 @@ class peer {
   std::unique_ptr<heap_views> views;
   // For map_memory, of a thread of our process: its own mapping ends with its own context.
   std::unique_ptr<heap_views> thread_views;
+
+ private:
+  unsigned char* in_own_process(const open_bytes& bytes) const {
+    if (access != reach::here) return nullptr;
+    return reinterpret_cast<unsigned char*>(static_cast<uintptr_t>(bytes.address));
+  }
 };
 
 // The ranks of one host, and the memory that they open to each other. Thread safety: as

@@ -247,9 +247,7 @@ void* shm_device::mapped_address(int rank, remote_region remote, uint64_t remote
   const peer& target = context_.rank_at(rank);
   open_bytes open;
   if (!find_open(target.regions(), remote, remote_offset, size, &open)) return nullptr;
-  void* const mapped = target.mapped(open);
-  if (mapped != nullptr || target.access != reach::here) return mapped;
-  return reinterpret_cast<void*>(static_cast<uintptr_t>(open.address));
+  return target.mapped(open);
 }
 
 bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {
