@@ -17,7 +17,7 @@ def figures(value):
 
 
 def count_states(launches):
-    """How many launches were in which state, and what else went on; one sentence a line."""
+    """How many launches were in which state, and what else ran; one sentence a line."""
     counts = collections.Counter(launch.state for launch in launches)
     rounds = len({launch.round for launch in launches})
     lines = [

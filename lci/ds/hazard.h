@@ -47,7 +47,7 @@ class basic_hazard_mark {
 //   C         Another user announces the thing, has a light_barrier, and looks whether it is open;
 //             the owner closes it, has a process_barrier, and looks for the announcement. One of
 //             them sees the other's write.
-//   D1 -> D2  The end of the use (release) comes before the owner goes on (acquire).
+//   D1 -> D2  The end of the use (release) comes before the owner continues (acquire).
 template <class Atomics>
 class basic_hazard {
  public:

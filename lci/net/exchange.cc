@@ -32,7 +32,7 @@ base::StatusOr<std::string> decode(const base::StatusOr<std::string>& received,
   if (mark == ok_mark) return text;
   return base::Status(
       mark == lost_mark ? base::StatusCode::kAborted : base::StatusCode::kFailedPrecondition,
-      base::StrCat(who, "can't go on: ", text));
+      base::StrCat(who, "can't continue: ", text));
 }
 
 // The status, for a rank without a value.

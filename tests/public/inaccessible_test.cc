@@ -1,5 +1,5 @@
 // Memory that a rank has named but can't use: what copies it through the kernel ends on both ranks,
-// with `fatal`, and the job goes on. (Where the library itself writes to it, the rank is ended by a
+// with `fatal`, and the job continues. (Where the library itself writes to it, the rank is ended by a
 // signal.)
 #include <sys/mman.h>
 

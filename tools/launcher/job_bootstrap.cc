@@ -82,7 +82,7 @@ void job_bootstrap::look_for_ranks_that_left() {
     if (all[i] == rank_state::finished) continue;
     const std::string what =
         all[i] == rank_state::lost
-            ? "without g_runtime_fina (global_finalize) while other ranks go on"
+            ? "without g_runtime_fina (global_finalize) while other ranks continue"
             : "before g_runtime_init (global_initialize), in which other ranks "
               "wait for it";
     const int rank = static_cast<int>(i);

@@ -30,7 +30,7 @@ std::vector<backend_under_test> all() {
       made.back().config.ofi_provider_name = wanted.name;
       if (gather != nullptr) made.back().device.ofi_gather_size = std::strtoul(gather, nullptr, 10);
       made.back().notifies = wanted.name != "shm";
-      // A thread of this provider goes on with a put or get whose endpoint has been closed.
+      // A thread of this provider continues a put or get whose endpoint has been closed.
       made.back().uses_memory_late = wanted.name == "sockets";
     }
   }

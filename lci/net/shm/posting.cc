@@ -11,14 +11,15 @@ namespace {
 // Bytes of a put that fit into a line with its header.
 constexpr size_t most_inline = cache_line_size - word_size - sizeof(inline_put_imm_header);
 
-// Between memory of this process and another one's memory, which is mapped here.
+// Between memory of the program and memory that the rank behind `to` has opened, which is mapped
+// here.
 void copy_mapped(copy_direction direction, void* local, void* mapped, size_t size,
                  const ring_writer& to) {
-  if (direction == copy_direction::to_peer) {
-    base::copy(to.stores_for_put(size), mapped, local, size);
-  } else {
-    base::copy_bytes(local, mapped, size);
-  }
+  const bool is_put = direction == copy_direction::to_peer;
+  void* const target = is_put ? mapped : local;
+  const void* const source = is_put ? local : mapped;
+  if (size <= cache_line_size) return base::copy_short(target, source, size);
+  base::copy(is_put ? to.stores_for_put(size) : base::store_kind::cached, target, source, size);
 }
 
 // The same for a put or get that is complete then.

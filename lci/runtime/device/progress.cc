@@ -263,7 +263,7 @@ void device_impl_t::handle_failure(int rank) {
   const auto failure_of = [this](int failed) {
     return peer_failure_error(
         failed, base::StrCat("lci: rank ", failed, " is gone (found by rank ", state.rank(),
-                             "); communication with the other ranks goes on"));
+                             "); communication with the other ranks continues"));
   };
   const int first = state.events().note_failure(rank);
   fail_conversations(rank);
