@@ -20,13 +20,14 @@ TEST_P(ShmPulse, ChangesWhileItsLaneIsPolled) {
     device_config config;
     config.uid = 1;
     config.attr.shm_lanes = 2;
-    device_limits limits = self.dev.limits();
+    const device_limits limits = self.dev.limits();
     auto boxes = shm::mailboxes::make(context, self.boot, config, limits.max_send, {});
     ASSERT_TRUE(boxes.ok()) << boxes.status();
     const auto common = std::make_shared<shm::lanes_common>(*std::move(boxes), self.ranks);
     constexpr uint32_t polled = 1;
     const auto pulse = [&](uint32_t lane) { return common->boxes->pulse(1, lane).load(); };
-    shm::shm_device device(context, config, limits, common, polled, nullptr);
+    const auto device =
+        std::make_unique<shm::shm_device>(context, config, limits, common, polled, nullptr);
     // As many polls as must show, without a message.
     constexpr int polls = 16;
     for (int round = 0; round < 3; ++round) {
@@ -35,7 +36,7 @@ TEST_P(ShmPulse, ChangesWhileItsLaneIsPolled) {
       if (self.rank == 1) {
         completion none;
         size_t count = 0;
-        for (int i = 0; i < polls; ++i) EXPECT_TRUE(device.poll(&none, 1, &count).is_retry());
+        for (int i = 0; i < polls; ++i) EXPECT_TRUE(device->poll(&none, 1, &count).is_retry());
       }
       self.barrier();
       EXPECT_NE(pulse(polled), before) << "round " << round;
