@@ -77,8 +77,17 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
   made.begin = begin;
   if (!whole) return errorcode_t::fatal;
   if (made.waits) return errorcode_t::posted;
-  timed_.ended(copy_path::kernel, operation.rank, operation.size, begin);
+  report(operation.rank, made, /*failed=*/false);
   return errorcode_t::done;
+}
+
+void cooperative_copies::report(int rank, const request& finished, bool failed) {
+  if (finished.begin == not_timed) return;
+  if (failed) {
+    timed_.gave_up(copy_path::kernel, rank, finished.size);
+  } else {
+    timed_.ended(copy_path::kernel, rank, finished.size, finished.begin);
+  }
 }
 
 bool cooperative_copies::finish(int rank, completion* out) {
@@ -115,11 +124,7 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
     const request& finished = with.requests[number];
     if (!finished.waits) continue;
     *out = make_completion(op_kind::put, rank, finished.context, end != cooperative_copied);
-    if (out->failed) {
-      timed_.gave_up(copy_path::kernel, rank, finished.size);
-    } else {
-      timed_.ended(copy_path::kernel, rank, finished.size, finished.begin);
-    }
+    report(rank, finished, out->failed);
     return true;
   }
   return false;

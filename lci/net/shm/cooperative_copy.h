@@ -39,18 +39,19 @@ class cooperative_copies {
   using copier = std::function<bool(int rank, copy_direction direction, void* local,
                                     uint64_t remote, size_t size)>;
 
-  // `timed`, which outlives this, is notified of the end of each put that was done or posted.
+  // `timed`, which outlives this, is notified of the end of each timed put that was done or posted.
   cooperative_copies(int ranks, region_table& regions, copier copy, large_puts& timed);
 
   // The slots of the ring that this rank writes at `rank`, and of the one that it reads from it.
   void attach(int rank, cooperative_slot* outgoing, cooperative_slot* incoming);
 
-  // A put or put_imm, which began at `begin`, to `remote`, which is open there.
+  // A put or put_imm, which began at `begin` or is not_timed, to `remote`, which is open there.
   //   done         it is visible there, or will be before what is posted later
   //   posted       finish() or give_up() will say when it is over
   //   retry_nomem  no slot is free, or there is no room in the ring: nothing happened
   //   fatal        the memory could not be copied
   error_t put(const op& operation, uint64_t remote, ring_writer& writer, int64_t begin);
+  static constexpr int64_t not_timed = INT64_MIN;
   // Fills *out for a posted put to `rank` that the target has finished. False if there is none.
   bool finish(int rank, completion* out);
   // Completes the requests to a peer that has failed and will never finish them.
@@ -81,6 +82,8 @@ class cooperative_copies {
   // Frees slots that the target is done with and that finish() has nothing to say about: a program
   // may post many puts between two polls.
   void reclaim(conversation& with);
+  // A timed put is over.
+  void report(int rank, const request& finished, bool failed);
   bool close(int rank, bool all, completion* out);
   void free_slot(conversation& with, uint32_t number);
 

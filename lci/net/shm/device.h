@@ -108,6 +108,7 @@ class shm_device final : public device {
                             const remote_place& where);
   unsigned char* find_mapped(int rank, const remote_place& where, size_t size) const;
   error_t post_inline_put_imm(const op& operation, const open_bytes& open, ring_writer& to);
+  error_t post_put_of_program(const op& operation, uint64_t remote);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
   // There is more to wait for than a message.

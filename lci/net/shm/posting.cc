@@ -182,9 +182,14 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const bool through_ring =
       target.access != reach::here &&
       (fits_in_message || (mapped == nullptr && target.access == reach::target_copies));
-  const bool cooperative = mapped == nullptr && target.access == reach::kernel &&
-                           direction == copy_direction::to_peer && operation.latency_critical &&
+  const bool is_for_both = mapped == nullptr && target.access == reach::kernel &&
+                           direction == copy_direction::to_peer &&
                            operation.size >= cooperative_copy_size_;
+  const bool cooperative = is_for_both && operation.latency_critical;
+  if (is_for_both && !cooperative && operation.size > piece_) {
+    const error_t posted = post_put_of_program(operation, open.address);
+    if (!posted.is_retry()) return posted;
+  }
   const auto copy = [&] {
     if (mapped == nullptr) {
       return context_.copy(operation.rank, direction, operation.buffer, open.address,
@@ -214,6 +219,18 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (!copy()) return errorcode_t::fatal;
   if (notifies) to.write(ring_message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
+}
+
+// A large one that nobody waits for as far as we know. Both ranks copy it through the kernel: a target
+// that makes no progress leaves all of it to us. Retry: we are to copy it without the target.
+error_t shm_device::post_put_of_program(const op& operation, uint64_t remote) {
+  ring_writer& to = writer(operation.rank);
+  if (!to.lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
+  if (!health_.is_alive(operation.rank)) return errorcode_t::fatal;
+  const error_t posted = cooperative_.put(operation, remote, to, cooperative_copies::not_timed);
+  if (posted.is_posted()) needs_polls();
+  return posted;
 }
 
 // With the ring's lock. Done, or retry_nomem.
