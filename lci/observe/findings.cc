@@ -135,6 +135,7 @@ std::vector<std::string> findings(const job_report& job) {
   analysis all(job);
   other_findings others(&all);
   others.look_at_failures();
+  look_at_devices_of_peers(&all);
   look_at_collectives(&all);
   look_at_messages(&all);
   others.look_at_other_waits();

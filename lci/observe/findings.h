@@ -59,6 +59,9 @@ std::string describe(const rank_report::wait& wait);
 void look_at_collectives(analysis* all);  // findings_of_collectives.cc
 void look_at_messages(analysis* all);     // findings_of_messages.cc
 void look_at_devices(analysis* all);      // findings_of_devices.cc
+// Devices that a rank does not poll, though other ranks have operations there: a cause of waits that
+// other findings describe.
+void look_at_devices_of_peers(analysis* all);
 // What a healthy job may show as well: for one of which nothing else was found.
 void look_at_devices_last(analysis* all);
 

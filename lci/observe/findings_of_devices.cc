@@ -21,6 +21,19 @@ class devices {
  public:
   explicit devices(analysis* all) : all_(*all) {}
 
+  // Devices on which operations of other ranks may wait, of a network that does not tell.
+  void run_first() {
+    for (const rank_report& rank : all_.job().ranks) {
+      for (const rank_report::device& device : rank.devices) {
+        const operations open = operations_of_peers(rank, device);
+        if (open.count == 0) continue;
+        all_.add(StrCat(unpolled(rank, device), ", which ", open.count,
+                        open.count == 1 ? " operation of " : " operations of ",
+                        base::rank_list(open.ranks), " may wait for"));
+      }
+    }
+  }
+
   void run() {
     look_at_refusals();
     look_at_devices();
@@ -35,6 +48,40 @@ class devices {
   }
 
  private:
+  // Operations that are not complete, and the ranks that have posted them.
+  struct operations {
+    uint64_t count = 0;
+    std::vector<int> ranks;
+  };
+
+  static uint64_t open_operations(const rank_report::device& device) {
+    return device.sends + device.puts_and_gets + device.atomics;
+  }
+
+  static bool polls_a_device(const rank_report& rank) {
+    return std::any_of(rank.devices.begin(), rank.devices.end(),
+                       [](const rank_report::device& each) { return !each.is_unpolled(); });
+  }
+
+  // The operations on the devices of this number that other ranks poll. None if somebody polls
+  // `device`, the network knows whether messages wait there, or the rank makes no progress at all.
+  operations operations_of_peers(const rank_report& rank, const rank_report::device& device) const {
+    operations open;
+    if (!device.is_unpolled() || device.messages != arrivals::unknown || !polls_a_device(rank)) {
+      return open;
+    }
+    for (const rank_report& peer : all_.job().ranks) {
+      if (peer.rank == rank.rank) continue;
+      for (const rank_report::device& theirs : peer.devices) {
+        if (theirs.number != device.number || theirs.is_unpolled()) continue;
+        if (open_operations(theirs) == 0) continue;
+        open.count += open_operations(theirs);
+        open.ranks.push_back(static_cast<int>(peer.rank));
+      }
+    }
+    return open;
+  }
+
   // For how long posts on a device have been refused while nobody has polled it.
   static uint32_t refused_unpolled(const rank_report& rank, const rank_report::refusals& each) {
     for (const rank_report::device& device : rank.devices) {
@@ -70,10 +117,11 @@ class devices {
       for (const rank_report::device& device : rank.devices) {
         // A device that has nothing to do need not be polled.
         const bool may_have_arrivals = device.messages != arrivals::none;
-        const uint64_t open = device.sends + device.puts_and_gets + device.atomics;
+        const uint64_t open = open_operations(device);
         const bool is_needed = device.messages == arrivals::some || device.backlog > 0 ||
                                device.transfers > 0 || open > 0 ||
-                               (may_have_arrivals && all_.is_waited_for(rank.rank));
+                               (may_have_arrivals && all_.is_waited_for(rank.rank) &&
+                                operations_of_peers(rank, device).count == 0);
         const bool is_named = std::any_of(
             rank.refused.begin(), rank.refused.end(), [&](const rank_report::refusals& each) {
               return each.device == device.number && refused_unpolled(rank, each) >= min_unpolled;
@@ -93,11 +141,9 @@ class devices {
   // Of a job with no other findings: a network may not know whether messages wait.
   void look_at_unpolled_devices() {
     for (const rank_report& rank : all_.job().ranks) {
-      const bool is_polled =
-          std::any_of(rank.devices.begin(), rank.devices.end(),
-                      [](const rank_report::device& each) { return !each.is_unpolled(); });
+      if (!polls_a_device(rank)) continue;
       for (const rank_report::device& device : rank.devices) {
-        if (!is_polled || !device.is_unpolled() || device.messages != arrivals::unknown) continue;
+        if (!device.is_unpolled() || device.messages != arrivals::unknown) continue;
         all_.add(
             StrCat(unpolled(rank, device),
                    ", while another one is polled; its network can't tell whether messages wait "
@@ -165,6 +211,7 @@ class devices {
 
 }  // namespace
 
+void look_at_devices_of_peers(analysis* all) { devices(all).run_first(); }
 void look_at_devices(analysis* all) { devices(all).run(); }
 void look_at_devices_last(analysis* all) { devices(all).run_last(); }
 

@@ -201,6 +201,34 @@ TEST(JobReport, OperationsOnADeviceThatNobodyPolls) {
   EXPECT_THAT(findings(job), IsEmpty());
 }
 
+// A rank that waits in a call polls the device of that call alone. Other ranks wait for it on
+// another device, and so do not make the call.
+TEST(JobReport, OperationsOfPeersOnADeviceThatNobodyPolls) {
+  using arrivals = rank_report::device::arrivals;
+  job_report job = job_of(3);
+  for (rank_report& rank : job.ranks) {
+    rank.devices = {device(0, 0, arrivals::unknown), device(1, 0, arrivals::unknown)};
+  }
+  job.ranks[1].devices[1].atomics = 1;
+  EXPECT_THAT(findings(job), IsEmpty());
+  wait_in(&job.ranks[0], "barrier", 12);
+  job.ranks[0].devices[1].seconds_unpolled = 30;
+  EXPECT_THAT(findings(job), ElementsAre("rank 0: nobody has made progress on device 1 for 30 s, "
+                                         "which 1 operation of rank 1 may wait for",
+                                         "rank 0 is in barrier #12 for 31 s",
+                                         HasSubstr("rank 1 is not in barrier #12"),
+                                         HasSubstr("rank 2 is not in barrier #12")));
+  job.ranks[2].devices[1].puts_and_gets = 2;
+  EXPECT_THAT(findings(job)[0], HasSubstr("which 3 operations of ranks 1-2 may wait for"));
+  // The network knows better.
+  job.ranks[0].devices[1].messages = arrivals::none;
+  EXPECT_THAT(findings(job), Not(Contains(HasSubstr("may wait for"))));
+  job.ranks[0].devices[1].messages = arrivals::unknown;
+  // A rank that polls nothing is described by another finding.
+  job.ranks[0].devices[0].seconds_unpolled = 30;
+  EXPECT_THAT(findings(job), Not(Contains(HasSubstr("may wait for"))));
+}
+
 // Said only if nothing else is known, and the rank makes progress.
 TEST(JobReport, ADeviceWhoseNetworkCannotTell) {
   using arrivals = rank_report::device::arrivals;
