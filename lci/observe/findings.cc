@@ -43,6 +43,15 @@ const rank_report::wait* collective_of(const rank_report& rank) {
   return nullptr;
 }
 
+uint32_t seconds_without_progress(const rank_report& rank) {
+  if (!rank.waits.empty() || rank.devices.empty()) return 0;
+  uint32_t seconds = ~uint32_t{0};
+  for (const rank_report::device& device : rank.devices) {
+    seconds = std::min(seconds, device.seconds_unpolled);
+  }
+  return seconds;
+}
+
 std::string describe(const rank_report::wait& wait) {
   return StrCat(wait.call, wait.place.empty() ? "" : StrCat(" at ", wait.place));
 }
@@ -81,7 +90,8 @@ class other_findings {
                         wait.no_post_signals
                             ? ", and no pending post of this rank will signal it: has a "
                               "post answered done, which signals nothing?"
-                            : ""));
+                            : "",
+                        idleness_of(wait.peer)));
       }
     }
   }
@@ -109,6 +119,15 @@ class other_findings {
   }
 
  private:
+  // Of the target of a put, for example, which may have to make progress. Empty if it does, or is
+  // not known.
+  std::string idleness_of(int64_t rank) const {
+    const rank_report* const report = all_.find(rank);
+    const uint32_t seconds = report == nullptr ? 0 : seconds_without_progress(*report);
+    if (seconds < rank_report::device::min_unpolled) return "";
+    return StrCat("; rank ", rank, " has made no progress on any device ", since(seconds));
+  }
+
   // A path from `at` back to `start` over ranks that are not less, by depth first.
   bool find_cycle(int64_t start, int64_t at, std::vector<int64_t>* path, std::set<int64_t>* done) {
     path->push_back(at);

@@ -52,6 +52,8 @@ class analysis {
 
 // The collective operation that a rank is in: the first that a thread waits in; null if none does.
 const rank_report::wait* collective_of(const rank_report& rank);
+// For how long a rank that waits in no call has polled none of its devices; 0 if it has none.
+uint32_t seconds_without_progress(const rank_report& rank);
 // The call of a wait, and its place.
 std::string describe(const rank_report::wait& wait);
 

@@ -158,10 +158,7 @@ class devices {
     std::vector<int> idle;
     uint32_t least = ~uint32_t{0};
     for (const rank_report& rank : all_.job().ranks) {
-      uint32_t seconds = rank.waits.empty() && !rank.devices.empty() ? ~uint32_t{0} : 0;
-      for (const rank_report::device& device : rank.devices) {
-        seconds = std::min(seconds, device.seconds_unpolled);
-      }
+      const uint32_t seconds = seconds_without_progress(rank);
       if (seconds < min_unpolled) continue;
       idle.push_back(static_cast<int>(rank.rank));
       least = std::min(least, seconds);

@@ -261,6 +261,19 @@ TEST(JobReport, RanksThatMakeNoProgress) {
   EXPECT_THAT(findings(job), ElementsAre("rank 2 has waited for 31 s in wait_drained"));
 }
 
+// A get may need progress of its target.
+TEST(JobReport, AWaitForARankThatMakesNoProgress) {
+  using arrivals = rank_report::device::arrivals;
+  job_report job = job_of(2);
+  job.ranks[0].waits = {{1, "post_get", 1, 0, 31, "main+1"}};
+  job.ranks[1].devices = {device(0, 14, arrivals::unknown), device(1, 12, arrivals::unknown)};
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 0 has waited for 31 s in post_get at main+1; rank 1 has made no "
+                          "progress on any device for 12 s"));
+  job.ranks[1].devices[0].seconds_unpolled = 0;
+  EXPECT_THAT(findings(job), ElementsAre("rank 0 has waited for 31 s in post_get at main+1"));
+}
+
 TEST(JobReport, RefusedPosts) {
   job_report job = job_of(2);
   job.ranks[0].devices = {device(0, 9, rank_report::device::arrivals::some)};
