@@ -187,7 +187,9 @@ pending_operation* checker::add(const posted_operation& posted) {
     made->id = next_id_++;
     made->polls = polls_of(posted);
     pending_.emplace(made->id, made.get());
-    if (posted.comp != nullptr) by_comp_.emplace(posted.comp, made.get());
+    if (posted.comp != nullptr) {
+      by_comp_.emplace(std::make_pair(posted.comp, made->id), made.get());
+    }
     if (posted.reads_buffer()) readers_.add(posted.buffer, posted.size, made.get());
     if (posted.writes_buffer()) writers_.add(posted.buffer, posted.size, made.get());
   }
@@ -209,12 +211,7 @@ void checker::unlist(pending_operation* finished) {
   const posted_operation& posted = finished->posted;
   if (posted.reads_buffer()) readers_.remove(posted.buffer, posted.size, finished);
   if (posted.writes_buffer()) writers_.remove(posted.buffer, posted.size, finished);
-  const auto [first, last] = by_comp_.equal_range(posted.comp);
-  for (auto each = first; each != last; ++each) {
-    if (each->second != finished) continue;
-    by_comp_.erase(each);
-    return;
-  }
+  by_comp_.erase({posted.comp, finished->id});
 }
 
 std::unique_ptr<pending_operation> checker::remove(uint64_t id) {
@@ -290,8 +287,8 @@ void checker::check_before_sending(const void* bytes, size_t size) {
 
 std::string checker::pending_on(const comp_impl_t& comp) const {
   const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = by_comp_.find(&comp);
-  if (found == by_comp_.end()) return "";
+  const auto found = by_comp_.lower_bound({&comp, 0});
+  if (found == by_comp_.end() || found->first.first != &comp) return "";
   return base::StrCat(rt::describe(found->second->posted), " is pending");
 }
 

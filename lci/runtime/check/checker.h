@@ -200,7 +200,8 @@ class checker {
   // All below is guarded by mutex_.
   uint64_t next_id_ = 0;
   std::unordered_map<uint64_t, pending_operation*> pending_;  // owned by the caller of remove()
-  std::unordered_multimap<const comp_impl_t*, pending_operation*> by_comp_;
+  // By completion object and id, as a program may pend any number of operations on one object.
+  std::map<std::pair<const comp_impl_t*, uint64_t>, pending_operation*> by_comp_;
   buffer_index<pending_operation> readers_;  // operations that read their buffers
   buffer_index<pending_operation> writers_;
   std::map<const void*, known_device> devices_;

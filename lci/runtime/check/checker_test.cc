@@ -87,6 +87,20 @@ TEST_F(CheckerTest, AStatusIsPassedOnAndNothingIsSaidOfOperationsWithoutAMistake
   EXPECT_EQ(checks_.mistakes(), 0U) << said_.front();
 }
 
+// With a step for each pending operation, these would take minutes.
+TEST_F(CheckerTest, ManyOperationsMayBePendingOnOneObject) {
+  constexpr size_t count = 150000;
+  std::vector<char> buffer(count);
+  std::vector<comp_impl_t*> pending;
+  pending.reserve(count);
+  for (char& each : buffer) pending.push_back(pend(make(kind::get, &each, 1)));
+  EXPECT_NE(checks_.pending_on(comp_), "");
+  for (comp_impl_t* each : pending) each->signal(done());
+  EXPECT_EQ(comp_.get(), static_cast<int64_t>(count));
+  EXPECT_EQ(checks_.pending_on(comp_), "");
+  EXPECT_EQ(checks_.mistakes(), 0U);
+}
+
 TEST_F(CheckerTest, AChangedBufferIsNamedOnce) {
   comp_impl_t* const pending = pend(make(kind::send, bytes_.data(), size));
   bytes_[4500] = 1;
