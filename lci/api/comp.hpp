@@ -52,9 +52,9 @@ class comp_operation : public option::runtime_option<Op>,
   explicit comp_operation(comp_t comp) : argument::comp_argument<Op, comp_t>(comp) {}
 };
 
-/// Frees a completion object that the library allocated, and empties the handle. No operation may
-/// name the object anymore, and it may not be registered (deregister_rcomp); see @ref
-/// lci_completion.
+/// Frees a completion object that the library allocated, ends its registrations (see
+/// register_rcomp), and empties the handle. No operation of this rank may name the object anymore.
+/// A message of another rank that arrives for it later is dropped, and progress() throws.
 ///
 /// Required: `comp`. Options: `runtime`.
 class [[nodiscard]] free_comp_x : public option::runtime_option<free_comp_x>,
@@ -314,6 +314,8 @@ class [[nodiscard]] sync_test_x : public comp_operation<sync_test_x>,
   /// Tests the synchronizer.
   /// @return whether it was ready. Then `threshold` statuses have been written to `p_out`, in the
   ///   order of the signals.
+  /// @throws peer_failure_error or std::runtime_error if it was ready, `p_out` is null and an
+  ///   operation has ended with `fatal`. The synchronizer has been reset.
   /// @throws std::invalid_argument if the handle is empty, the object has been freed, or it is of
   ///   another kind.
   bool operator()() const;
@@ -338,6 +340,8 @@ class [[nodiscard]] sync_wait_x : public comp_operation<sync_wait_x>,
   [[nodiscard]] sync_wait_x(comp_t comp, status_t* p_out)
       : comp_operation(comp), p_out_argument(p_out) {}
   /// Waits. Then `threshold` statuses have been written to `p_out`, in the order of the signals.
+  /// @throws peer_failure_error or std::runtime_error if `p_out` is null and an operation has ended
+  ///   with `fatal`. The synchronizer has been reset.
   /// @throws std::logic_error if it would have to wait inside a handler.
   /// @throws std::invalid_argument if the handle is empty, the object has been freed, or it is of
   ///   another kind.

@@ -366,6 +366,28 @@ TEST_P(Atomic, WrongArgumentsAreExceptionsAndChangeNothing) {
   });
 }
 
+// An exception or a status `fatal` can't say more than that an operation has failed.
+TEST_P(Atomic, TheLogSaysWhyAnOperationIsRefused) {
+  if (ranks() == 1) GTEST_SKIP() << "a rank refuses its own operations by an exception";
+  testing::internal::CaptureStderr();
+  run(ranks(), [](rank_under_test& self) {
+    shared_words words(self);
+    const rmr_t remote = words.of(self.to);
+    self.meet();
+    words.close();
+    self.meet();
+    const post_atomic_x add(self.to, atomic_op_t::add, 1, 8, self.sync, 0, remote);
+    EXPECT_TRUE(self.end_of(accepted(post_atomic_x(add).runtime(self.runtime))).is_fatal());
+    self.meet();
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("refuses an atomic operation on 8 bytes at byte 0 of its memory: rmr names "
+                     "memory that is closed there (deregister_memory, free_mr) or that is of "
+                     "another rank or runtime"),
+            std::string::npos)
+      << log;
+}
+
 TEST_P(Atomic, MemoryThatIsNotOpenIsRefusedByItsOwner) {
   run(ranks(), [](rank_under_test& self) {
     shared_words words(self);

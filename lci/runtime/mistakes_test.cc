@@ -367,5 +367,40 @@ TEST(Mistakes, AnAttributeOutOfRangeIsAnInvalidArgument) {
   });
 }
 
+// A program that takes no statuses could not tell that the receive has failed.
+TEST(Mistakes, AFailureWhoseStatusIsNotTakenIsThrown) {
+  run(1, [](rank_under_test& self) {
+    uint64_t value = 0;
+    const auto fail = [&] {
+      EXPECT_TRUE(post_recv_x(0, &value, 4, 1, self.sync).runtime(self.runtime)().is_posted());
+      static_cast<void>(post_send_x(0, &value, 8, 1, COMP_NULL).runtime(self.runtime)());
+    };
+    const auto expect_named = [](const char* call, const std::function<void()>& wait) {
+      try {
+        wait();
+        ADD_FAILURE() << call << " threw nothing";
+      } catch (const std::runtime_error& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  std::string("lci: ") + call +
+                      ": an operation with rank 0 has failed; the log of that rank or of this one "
+                      "says why");
+      }
+    };
+    fail();
+    expect_named("sync_wait", [&] { sync_wait_x(self.sync, nullptr).runtime(self.runtime)(); });
+    fail();
+    expect_named("sync_test", [&] {
+      while (!sync_test_x(self.sync, nullptr).runtime(self.runtime)()) {
+        progress_x().runtime(self.runtime)();
+      }
+    });
+    // The synchronizer has begun its next round.
+    fail();
+    status_t status;
+    sync_wait_x(self.sync, &status).runtime(self.runtime)();
+    EXPECT_TRUE(status.is_fatal());
+  });
+}
+
 }  // namespace
 }  // namespace lci

@@ -1,10 +1,14 @@
 // The public operations on completion objects.
 
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "lci/api/comp.hpp"
 #include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/bindings/checked_mode.h"
 #include "lci/runtime/bindings/make_comp.h"
 #include "lci/runtime/completion/checked.h"
@@ -191,6 +195,24 @@ status_t graph_test_x::operator()() const {
 
 // Synchronizers.
 
+namespace {
+
+// Takes the statuses of a synchronizer that is ready. Without `out`, the program cannot see that an
+// operation has failed: an exception says so.
+void take(rt::synchronizer* sync, status_t* out, runtime_t runtime, const char* call) {
+  const std::optional<status_t> failed = sync->take(out);
+  if (__builtin_expect(!failed || out != nullptr, 1)) return;
+  const std::string what =
+      base::StrCat("lci: ", call, ": an operation with rank ", failed->rank, " has failed");
+  if (runtime.is_empty()) runtime = rt::global_runtime();
+  if (failed->rank >= 0 && !runtime.is_empty() && runtime.p_impl->has_failed(failed->rank)) {
+    throw peer_failure_error(failed->rank, what + ", which is gone");
+  }
+  throw std::runtime_error(what + "; the log of that rank or of this one says why");
+}
+
+}  // namespace
+
 bool sync_test_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(get_comp(), "sync_test");
   if (!sync->ready()) {
@@ -198,7 +220,7 @@ bool sync_test_x::operator()() const {
     return false;
   }
   rt::note_found();
-  sync->take(get_p_out());
+  take(sync, get_p_out(), get_runtime(), "sync_test");
   return true;
 }
 
@@ -212,7 +234,7 @@ void sync_wait_x::operator()() const {
     what.read_object = &rt::synchronizer::read_signals;
     rt::wait_until(device, what, [sync] { return sync->ready(); });
   }
-  sync->take(get_p_out());
+  take(sync, get_p_out(), get_runtime(), "sync_wait");
 }
 
 }  // namespace lci

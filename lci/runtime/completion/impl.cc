@@ -60,11 +60,15 @@ void synchronizer::read_signals(const void* sync, observe::rank_report::wait* re
   reported->threshold = static_cast<uint64_t>(read.threshold_);
 }
 
-void synchronizer::take(status_t* out) {
-  if (out != nullptr) {
-    for (int i = 0; i < threshold_; ++i) out[i] = statuses_[static_cast<size_t>(i)];
+std::optional<status_t> synchronizer::take(status_t* out) {
+  std::optional<status_t> failed;
+  for (int i = 0; i < threshold_; ++i) {
+    const status_t& each = statuses_[static_cast<size_t>(i)];
+    if (each.is_fatal() && !failed) failed = each;
+    if (out != nullptr) out[i] = each;
   }
   filled_.store(0, std::memory_order_release);  // S4: pairs with S1
+  return failed;
 }
 
 void signal_each(comp_impl_t& comp, const status_t* statuses, size_t count,

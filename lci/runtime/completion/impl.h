@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <optional>
 
 #include "lci/api/comp.hpp"
 #include "lci/base/cache_aligned.h"
@@ -97,8 +98,9 @@ class alignas(64) synchronizer : public library_comp {
   bool ready() const;
   // For reports: see observe::wait_info.
   static void read_signals(const void* sync, observe::rank_report::wait* reported);
-  // Requires ready(). One thread at a time.
-  void take(status_t* out);
+  // Begins the next round. Returns the first status that is fatal, if there is one. Requires ready().
+  // One thread at a time.
+  std::optional<status_t> take(status_t* out);
 
  private:
   void add(const status_t& status);

@@ -93,11 +93,13 @@ void atomics::on_reply(int rank, const atomic_reply_header& header) {
   }
   const operation& whole = waiting->whole;
   if (header.result != atomic_result::done) {
-    LCI_LOG(error, "rank ", rank, " refuses an atomic operation on ", whole.size, " bytes at byte ",
-            whole.remote_offset, " of its memory: ",
-            header.result == atomic_result::not_open
-                ? "the memory that rmr names is closed there (deregister_memory, free_mr)"
-                : "it does not know the operation; the versions of LCI may differ");
+    LCI_LOG(
+        error, "rank ", rank, " refuses an atomic operation on ", whole.size, " bytes at byte ",
+        whole.remote_offset, " of its memory: ",
+        header.result == atomic_result::not_open
+            ? "rmr names memory that is closed there (deregister_memory, free_mr) or that is of "
+              "another rank or runtime"
+            : "it does not know the operation; the versions of LCI may differ");
     finish(waiting, errorcode_t::fatal);
     return;
   }
