@@ -111,6 +111,30 @@ TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
   });
 }
 
+// Over libfabric, where the target reads the bytes of a large put into its memory.
+TEST_P(Rma, MemoryThatIsFreedDuringAPutBreaksNoConnection) {
+  const char* const backend = std::getenv("LCI_TEST_BACKEND");
+  if (backend == nullptr || std::string(backend) != "ofi" || ranks() < 2) {
+    GTEST_SKIP() << "of puts through another process";
+  }
+  run(ranks(), [](rank_under_test& self) {
+    constexpr size_t size = size_t{16} << 20;
+    std::vector<unsigned char> bytes(size, 1);
+    for (int round = 0; round < 3; ++round) {
+      mr_t mr = alloc_mr_x(size).runtime(self.runtime)();
+      const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
+      const status_t posted = accepted(
+          post_put_x(self.to, bytes.data(), size, self.sync, 0, remote).runtime(self.runtime));
+      const auto* const open = static_cast<const volatile unsigned char*>(get_mr_address(mr));
+      while (open[0] == 0) progress_x().runtime(self.runtime)();
+      free_mr_x{&mr}.runtime(self.runtime)();
+      // The put may also fail.
+      static_cast<void>(self.end_of(posted));
+      self.meet();
+    }
+  });
+}
+
 // An exception or a status `fatal` can't say more than that a put or get has failed.
 TEST_P(Rma, TheLogSaysWhyAPostedOperationHasFailed) {
   std::atomic<size_t> failures{0};

@@ -122,7 +122,10 @@ std::string ofi_context::description() const {
 }
 
 ofi_context::~ofi_context() {
-  if (is_owner_process()) return;
+  if (is_owner_process()) {
+    free_kept(/*all=*/true);
+    return;
+  }
   // In a forked child, libfabric's objects belong to the parent.
   static_cast<void>(shared_domain_.release());
   static_cast<void>(new std::shared_ptr<fid_fabric>(std::move(fabric_)));
@@ -161,6 +164,30 @@ void ofi_context::deregister_memory(local_region region) {
   region_table::region& closed = regions_.at(region);
   for (domain* each : domains_) each->remove(closed.index);
   regions_.close(closed);
+}
+
+// A peer's put or get may be under way in the provider. Without the memory, the provider would break
+// the connection to that peer. The memory is kept until a later call finds that it is not used.
+void ofi_context::free_memory(const allocation& freed) {
+  region_table::region& refused = regions_.at(freed.region);
+  regions_.refuse(refused);
+  if (refused.accesses.load(std::memory_order_acquire) == 0) {
+    context::free_memory(freed);
+  } else {
+    const std::lock_guard<std::mutex> guard(kept_mutex_);
+    kept_.push_back(freed);
+  }
+  free_kept(/*all=*/false);
+}
+
+void ofi_context::free_kept(bool all) {
+  const std::lock_guard<std::mutex> guard(kept_mutex_);
+  const auto in_use = [&](const allocation& kept) {
+    return !all && regions_.at(kept.region).accesses.load(std::memory_order_acquire) != 0;
+  };
+  const auto unused = std::partition(kept_.begin(), kept_.end(), in_use);
+  for (auto each = unused; each != kept_.end(); ++each) context::free_memory(*each);
+  kept_.erase(unused, kept_.end());
 }
 
 remote_region ofi_context::remote_key(local_region region) const {

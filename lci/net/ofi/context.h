@@ -31,6 +31,7 @@ class ofi_context final : public context {
   base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
   base::StatusOr<local_region> register_memory(void* address, size_t size) override;
   void deregister_memory(local_region region) override;
+  void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override;
 
   int rank() const { return boot_.rank(); }
@@ -53,6 +54,8 @@ class ofi_context final : public context {
   ofi_context(boot::bootstrap& boot, uint64_t first_key, size_t max_registrations)
       : context(max_registrations), boot_(boot), regions_(first_key) {}
   base::Status open(const wanted_provider& wanted);
+  // Frees kept memory that no peer accesses any more, or all.
+  void free_kept(bool all);
 
   boot::bootstrap& boot_;
   process_table processes_;
@@ -62,6 +65,8 @@ class ofi_context final : public context {
   std::mutex mutex_;
   std::vector<domain*> domains_;  // guarded by mutex_
   std::unique_ptr<domain> shared_domain_;
+  std::mutex kept_mutex_;         // taken before mutex_
+  std::vector<allocation> kept_;  // guarded by kept_mutex_; see free_memory
 };
 
 }  // namespace lci::net::ofi

@@ -38,12 +38,14 @@ region_table::region& region_table::open(void* address, size_t size) {
   return opened;
 }
 
+void region_table::refuse(region& refused) {
+  const std::lock_guard<ds::spinlock> slot(refused.lock);
+  refused.key = 0;
+}
+
 void region_table::close(region& closed) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  {
-    const std::lock_guard<ds::spinlock> slot(closed.lock);
-    closed.key = 0;
-  }
+  refuse(closed);
   free_.push_back(closed.index);
 }
 

@@ -1,6 +1,7 @@
 #ifndef LCI_NET_OFI_REGIONS_H_
 #define LCI_NET_OFI_REGIONS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,8 @@ class region_table {
     unsigned char* address = nullptr;
     size_t size = 0;
     ds::spinlock lock;
+    // Reads and writes of peers that the provider has begun here. Also of a slot's earlier regions.
+    std::atomic<uint32_t> accesses{0};
   };
 
   // Keys are consecutive from a random start, and reused only after all others. So the keys of
@@ -38,7 +41,9 @@ class region_table {
   region& open(void* address, size_t size);
   // A key that no region has, for memory that is registered with the provider only.
   uint64_t take_key();
-  // After it returns, no use() of the memory is in progress.
+  // After it returns, no use() of the memory is in progress, and none begins.
+  void refuse(region& refused);
+  // As refuse; the slot may be used again.
   void close(region& closed);
 
   // The open region that `local` names.

@@ -59,6 +59,11 @@ rma::rma(device_core& core, packet_path& packets, region_table& regions, const p
   }
 }
 
+// The endpoint has been closed, so that the provider no longer uses the memory.
+rma::~rma() {
+  for (size_t i = 0; i < access_count_; ++i) stop_counting(accesses_[i]);
+}
+
 error_t rma::post(const op& operation) {
   if (mode_ == rma_mode::native) return post_native(operation);
   // The target waits for this put, so its memory is open and a direct write is safe. That saves the
@@ -159,7 +164,14 @@ error_t rma::post_native(const op& operation) {
   return errorcode_t::fatal;
 }
 
+void rma::stop_counting(access& finished) {
+  if (finished.region == nullptr) return;
+  finished.region->accesses.fetch_sub(1, std::memory_order_release);
+  finished.region = nullptr;
+}
+
 void rma::give_back(access& finished) {
+  stop_counting(finished);
   finished.rank = -1;
   free_accesses_.push_back(&finished);
 }
@@ -314,8 +326,9 @@ bool rma::answer(int rank, const deferred_answer& front) {
 }
 
 // Reads or writes the requester's memory, into or from local memory, if that is open. The memory
-// has to stay open until the provider is done: a program that deregisters memory during a peer's
-// put or get removes it from under the provider, as it would with native access.
+// has to stay mapped until the provider is done: ofi_context::free_memory keeps what it has
+// allocated. A program that unmaps registered memory during a peer's put or get removes it from
+// under the provider, as it would with native access.
 bool rma::start_access(int rank, const deferred_answer& front) {
   access* started = take_access(claim::progress);
   if (started == nullptr) return false;
@@ -327,8 +340,10 @@ bool rma::start_access(int rank, const deferred_answer& front) {
   int64_t code = 0;
   const bool open = regions_.use(
       region_of(header), header.offset, header.size,
-      [&](const region_table::region& local, unsigned char* here) {
+      [&](region_table::region& local, unsigned char* here) {
         void* descriptor = core_.own->active_domain->descriptor(local.index);
+        local.accesses.fetch_add(1, std::memory_order_relaxed);
+        started->region = &local;
         code = front.to == record_kind::pull
                    ? fi_read(core_.ep, here, header.size, descriptor, address,
                              header.source_address, header.source_key, &started->context)

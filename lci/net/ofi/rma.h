@@ -26,6 +26,7 @@ struct access : operation {  // rank is -1 while it is free
   uint32_t imm = 0;
   void* user_context = nullptr;
   deferred_answer asked;
+  region_table::region* region = nullptr;  // that counts it; null for one of our own post
 };
 
 // Puts and gets of a device: executed by the provider (an access), or by the target on request,
@@ -37,6 +38,10 @@ class rma {
   // `message_bytes`: of a packet with one message of any size. `limits` outlives the object.
   rma(device_core& core, packet_path& packets, region_table& regions, const provider& from,
       const device_limits& limits, const queue_lengths& queues, size_t message_bytes);
+
+  ~rma();
+  rma(const rma&) = delete;
+  rma& operator=(const rma&) = delete;
 
   // As device::post, for a rank that is alive.
   error_t post(const op& operation);
@@ -68,6 +73,7 @@ class rma {
   error_t post_request(const op& operation);
   access* take_access(claim by);
   void give_back(access& finished);
+  static void stop_counting(access& finished);
   void end_access(access& finished, bool failed);
   void owe(int rank, const deferred_answer& owed);
   void suspect(int rank, int64_t code);
