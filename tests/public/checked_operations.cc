@@ -32,7 +32,8 @@ void send_large(char* bytes, const Meanwhile& meanwhile) {
     require(status.is_posted(), "the message is gone at once");
     meanwhile(&sync);
     lci::barrier();
-    lci::sync_wait(sync, nullptr);
+    lci::status_t sent;  // `fatal` where the memory is gone
+    lci::sync_wait(sync, &sent);
   } else {
     std::vector<char> room(large);
     lci::barrier();
