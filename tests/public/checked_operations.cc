@@ -32,13 +32,13 @@ void send_large(char* bytes, const Meanwhile& meanwhile) {
     require(status.is_posted(), "the message is gone at once");
     meanwhile(&sync);
     lci::barrier();
-    lci::status_t sent;  // `fatal` where the memory is gone
+    lci::status_t sent;  // `fatal`, as that of the receive, where the memory is gone
     lci::sync_wait(sync, &sent);
   } else {
     std::vector<char> room(large);
     lci::barrier();
-    const lci::status_t status = lci::post_recv(0, room.data(), large, 7, sync);
-    if (status.is_posted()) lci::sync_wait(sync, nullptr);
+    lci::status_t status = lci::post_recv(0, room.data(), large, 7, sync);
+    if (status.is_posted()) lci::sync_wait(sync, &status);
   }
   lci::free_comp(&sync);
 }
