@@ -169,11 +169,8 @@ void ofi_context::deregister_memory(local_region region) {
 // A peer's put or get may be under way in the provider. Without the memory, the provider would break
 // the connection to that peer. The memory is kept until a later call finds that it is not used.
 void ofi_context::free_memory(const allocation& freed) {
-  region_table::region& refused = regions_.at(freed.region);
-  regions_.refuse(refused);
-  if (refused.accesses.load(std::memory_order_acquire) == 0) {
-    context::free_memory(freed);
-  } else {
+  regions_.refuse(regions_.at(freed.region));
+  {
     const std::lock_guard<std::mutex> guard(kept_mutex_);
     kept_.push_back(freed);
   }
